@@ -3,15 +3,15 @@
 export interface ErrorInfo {
   /** The HTTP status. */
   readonly status: number
-  /** A stable snake_case word, in the error bodies of every door. */
+  /** A stable snake_case word in the error bodies of all APIs. */
   readonly type: string
   /** Whether the same request may succeed later. */
   readonly retryable: boolean
-  /** What is said where the thrower says nothing more. */
+  /** The default message. */
   readonly message: string
 }
 
-/** Every error that the service answers with, by code. */
+/** All errors of the service, by code. */
 export const errorCatalogue = {
   INVALID_REQUEST: { status: 400, type: 'invalid_request', retryable: false, message: 'The request is not what its schema says.' },
   AUTHENTICATION_REQUIRED: { status: 401, type: 'authentication_required', retryable: false, message: 'Authentication is required.' },

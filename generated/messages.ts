@@ -6,20 +6,20 @@ type Schemas = components['schemas']
 export interface CommandInfo<Name extends string = string> {
   readonly command: Name
   readonly channel: string
-  /** How it is answered: job commands by acknowledgements and frames, `rpc` by exactly one reply. */
+  /** The kind of its answers: job commands get acknowledgements and frames, `rpc` exactly one reply. */
   readonly kind: 'job' | 'rpc' | 'chat' | 'download' | 'connection'
   readonly request_id: 'required' | 'optional'
   readonly implementation: 'implemented' | 'planned' | 'partial'
   /** Served only where the preview of the job operations is switched on. */
   readonly preview: boolean
-  /** What switches it off, or null. */
+  /** The switch that disables it, or null. */
   readonly switch: 'sdk_lifecycle' | null
-  /** What a token must be good for. */
+  /** The scope that a token needs. */
   readonly scope: 'read' | 'write'
 }
 
 export type CommandHandler<Command, C> = (command: Command, context: C) => void | Promise<void>
-/** What it is given last aborts when the answer is due. */
+/** `late` aborts when the answer is due. */
 export type RpcHandler<Data, Result, C> = (data: Data, context: C, late: AbortSignal) => Result | Promise<Result>
 
 export interface FrameInfo {
@@ -65,7 +65,7 @@ export interface WsCommands {
   request_job_cancellation: Schemas['RequestJobCancellationCommand']
 }
 
-/** Their data; an empty object where a command takes none. */
+/** The data of commands; an empty object for a command without data. */
 export interface WsCommandData {
   run_job: Schemas['RunJobData']
   cancel_job: Schemas['CancelJobData']
@@ -100,7 +100,7 @@ export interface WsCommandData {
   request_job_cancellation: Schemas['JobRequest']
 }
 
-/** What its RPC commands are answered with. */
+/** The results of RPC commands. */
 export interface WsRpcResults {
   get_capabilities: Schemas['Capabilities']
   preflight_workflow: Schemas['PreflightSummary']
@@ -123,7 +123,7 @@ export interface WsRpcResults {
 export type WsCommand = keyof WsCommands
 export type WsRpcCommand = keyof WsRpcResults
 
-/** The commands that are implemented, or served in the preview: an RPC handler is given the data and gives the result, another is given the whole command. */
+/** The commands that are implemented, or served in the preview: an RPC handler gets the data and returns the result, other handlers get the whole command. */
 export interface WsCommandHandlers<C> {
   run_job: CommandHandler<WsCommands['run_job'], C>
   cancel_job: CommandHandler<WsCommands['cancel_job'], C>
@@ -223,7 +223,7 @@ export interface AgentCommands {
   close_session: Schemas['AgentCloseSessionCommand']
 }
 
-/** Their data; an empty object where a command takes none. */
+/** The data of commands; an empty object for a command without data. */
 export interface AgentCommandData {
   create_session: Schemas['AgentCreateSessionData']
   send_message: Schemas['AgentSendMessageData']
@@ -231,7 +231,7 @@ export interface AgentCommandData {
   close_session: Schemas['AgentSessionData']
 }
 
-/** What its RPC commands are answered with. */
+/** The results of RPC commands. */
 export interface AgentRpcResults {
   create_session: Schemas['AgentSession']
   send_message: Schemas['AgentTurn']
@@ -268,13 +268,13 @@ export interface ExtensionCommands {
   reply: Schemas['ExtensionReplyCommand']
 }
 
-/** Their data; an empty object where a command takes none. */
+/** The data of commands; an empty object for a command without data. */
 export interface ExtensionCommandData {
   hello: Schemas['ExtensionHelloData']
   reply: Schemas['ExtensionReplyData']
 }
 
-/** What its RPC commands are answered with. */
+/** The results of RPC commands. */
 export interface ExtensionRpcResults {
 }
 
@@ -301,20 +301,20 @@ export interface DownloadCommands {
   cancel_download: Schemas['CancelDownloadCommand']
 }
 
-/** Their data; an empty object where a command takes none. */
+/** The data of commands; an empty object for a command without data. */
 export interface DownloadCommandData {
   start_download: Schemas['StartDownloadData']
   cancel_download: Schemas['CancelDownloadData']
 }
 
-/** What its RPC commands are answered with. */
+/** The results of RPC commands. */
 export interface DownloadRpcResults {
 }
 
 export type DownloadCommand = keyof DownloadCommands
 export type DownloadRpcCommand = keyof DownloadRpcResults
 
-/** The commands that are implemented, or served in the preview: an RPC handler is given the data and gives the result, another is given the whole command. */
+/** The commands that are implemented, or served in the preview: an RPC handler gets the data and returns the result, other handlers get the whole command. */
 export interface DownloadCommandHandlers<C> {
   start_download: CommandHandler<DownloadCommands['start_download'], C>
   cancel_download: CommandHandler<DownloadCommands['cancel_download'], C>

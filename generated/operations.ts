@@ -14,7 +14,7 @@ export interface OperationInfo {
   readonly implementation: 'implemented' | 'planned'
   /** `operator`: as `principal` in Local mode, as `administrator` in identity-provider mode. */
   readonly access: 'public' | 'principal' | 'operator' | 'administrator'
-  /** Who validates its requests: the generated validators, or the middleware that reads the document. */
+  /** How its requests are validated: by the generated validators, or by the middleware that reads the document. */
   readonly validation: 'precompiled' | 'openapi'
   /** The last path parameter, where it takes any number of segments. */
   readonly wildcard: string | null
@@ -24,15 +24,15 @@ export interface OperationInfo {
   readonly errors: 'api' | 'sdk' | 'openai'
   /** `json` is parsed and validated, `raw` and `multipart` are read by the handler. */
   readonly body: 'json' | 'raw' | 'multipart' | 'none'
-  /** Whether 400 is among its answers. One that has no 400 is served whatever else stands in the request. */
+  /** Whether 400 is among its answers. An operation without 400 ignores the rest of the request. */
   readonly refuses_input: boolean
-  /** What a token must be good for. The administrator's operations want `admin` besides. */
+  /** The scope that a token needs. The administrator's operations need `admin` as well. */
   readonly scope: 'read' | 'write'
-  /** `sign_in` has a tighter limit besides the common one. */
+  /** `sign_in` has a stricter limit besides the common one. */
   readonly rate_limit: 'common' | 'sign_in'
   /** Planned, and served only where the preview of the job operations is switched on. */
   readonly preview: boolean
-  /** What switches it off, or null. */
+  /** The switch that disables it, or null. */
   readonly switch: 'sdk_lifecycle' | null
 }
 
@@ -61,7 +61,7 @@ interface EmptyReply<Status extends number> {
   content_type?: never
 }
 
-/** What the operations answer with. Errors are thrown, so their statuses are missing here. */
+/** The replies of the operations. Errors are thrown, so their statuses are missing here. */
 export interface OperationReplies {
   getStartPage: EmptyReply<302>
   getHealth: JsonReply<200, Schemas['Health']> | JsonReply<503, Schemas['Health']>

@@ -8,13 +8,13 @@ export interface KeywordError {
   message?: string
 }
 
-/** Tells whether a value is valid; if not, `errors` says what is wrong until the next call. */
+/** Tells whether a value is valid. If not, `errors` holds its errors until the next call. */
 export interface Validate {
   (value: unknown): boolean
   errors?: KeywordError[] | null
 }
 
-/** JSON bodies by status: undefined is a status that is not declared, null one without a JSON body. */
+/** The validators of JSON bodies by status. Undefined: the status is not declared. Null: the status has no JSON body. */
 export type StatusValidators = Readonly<Record<number, Validate | null>>
 
 /** Every named schema. */

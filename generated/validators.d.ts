@@ -8,7 +8,7 @@ export interface KeywordError {
   message?: string
 }
 
-/** Tells whether a value is valid; if not, `errors` says what is wrong until the next call. */
+/** Tells whether a value is valid. If not, `errors` holds its errors until the next call. */
 export interface Validate {
   (value: unknown): boolean
   errors?: KeywordError[] | null
@@ -17,7 +17,7 @@ export interface Validate {
 /**
  * Whole requests `{ path, query, headers, body }` of operations marked 'precompiled', and of the others that take a body in JSON.
  * Header names are in lower case.
- * Parameters are texts and are changed in place into what their schemas ask for; defaults are filled in.
+ * Parameters are texts and are converted in place to the types of their schemas; defaults are filled in.
  */
 export const requestValidators: {
   readonly getHealth: Validate
@@ -53,7 +53,7 @@ export const requestValidators: {
   readonly createWorkflowApp: Validate
 }
 
-/** The parameters `{ path, query, headers }` of all operations that take a body in JSON. They are changed as in whole requests. */
+/** The parameters `{ path, query, headers }` of all operations that take a body in JSON. They are converted as in whole requests. */
 export const parameterValidators: {
   readonly runWorkflow: Validate
   readonly createChatCompletion: Validate

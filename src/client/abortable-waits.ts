@@ -1,9 +1,9 @@
-// Waiting that can be given up: for a time, for a promise, for a bell.
+// Abortable waits for a time, a promise or a change.
 
-/** The longest time that a timer takes: a longer one would end at once. */
+/** The longest time that a timer supports. A longer one would end at once. */
 const MAX_TIMER_MS = 2_147_483_647
 
-/** Resolves after `ms`; rejects with the signal's reason where that comes first. */
+/** Resolves after `ms`. Rejects with the signal's reason where the signal aborts first. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return settleOrAbort(undefined, signal, (resolve) => {
     const timer = setTimeout(resolve, Math.min(ms, MAX_TIMER_MS))
@@ -11,7 +11,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** What `promise` gives, unless the signal is aborted first: then its reason is thrown and `promise` is left to itself. */
+/** Settles as `promise` does. Rejects with the signal's reason where the signal aborts first; `promise` then goes on unobserved. */
 export function raceAbort<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   return signal ? settleOrAbort(promise, signal) : promise
 }
@@ -31,7 +31,7 @@ function settleOrAbort<T>(
       leave()
       reject(signal!.reason)
     }
-    // Also where nobody waits any more: a promise that is left to itself and fails must not be unhandled.
+    // The promise is handled even after an abort, so that its later failure is not an unhandled rejection.
     promise?.then(resolve, reject).then(leave)
     if (signal?.aborted) return reject(signal.reason)
     stop = start?.((value) => {
@@ -42,7 +42,7 @@ function settleOrAbort<T>(
   })
 }
 
-/** Aborted when one of the signals is; the others are let go of by `done`. */
+/** Returns a signal that aborts when one of the signals does. `done` removes the listeners. */
 export function combineSignals(...signals: readonly (AbortSignal | null | undefined)[]): {
   signal: AbortSignal
   done(): void
@@ -60,7 +60,7 @@ export function combineSignals(...signals: readonly (AbortSignal | null | undefi
   }
 }
 
-/** Wakes everyone who waits. */
+/** Wakes all waiters. */
 export class ChangeNotifier {
   readonly #waiters = new Set<() => void>()
 
@@ -70,7 +70,7 @@ export class ChangeNotifier {
     for (const wake of waiting) wake()
   }
 
-  /** Resolves at the next ring, or after `ms`. */
+  /** Resolves at the next change, or after `ms`. */
   waitForChange(ms = Number.POSITIVE_INFINITY): Promise<void> {
     return new Promise((resolve) => {
       const timer = ms === Number.POSITIVE_INFINITY ? null : setTimeout(() => wake(), Math.max(0, ms))

@@ -1,4 +1,4 @@
-// What is still done for callers who have given up: cancelling their jobs. It has a limit of time, and nobody hears how it ends.
+// Work that goes on after its caller has given up, such as cancelling its jobs. The work has a time limit, and its result is not reported.
 
 import { raceAbort } from './abortable-waits.ts'
 import { timeoutError } from './errors.ts'
@@ -11,10 +11,10 @@ export class BackgroundTasks {
     this.#timeout_ms = limit_ms
   }
 
-  /** Does `work`, which is to end when its signal is aborted. */
+  /** Runs `work`, which ends when its signal aborts. */
   run(work: (limit: AbortSignal) => Promise<unknown>): void {
     const limit = new AbortController()
-    const timer = setTimeout(() => limit.abort(timeoutError('What was given up', this.#timeout_ms)), this.#timeout_ms)
+    const timer = setTimeout(() => limit.abort(timeoutError('The background task', this.#timeout_ms)), this.#timeout_ms)
     const over = () => {
       clearTimeout(timer)
       this.#running.delete(running)
@@ -23,7 +23,7 @@ export class BackgroundTasks {
     this.#running.add(running)
   }
 
-  /** Resolves when nothing is being done. */
+  /** Resolves when no task is running. */
   async waitUntilIdle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running)
   }

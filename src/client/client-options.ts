@@ -1,47 +1,50 @@
-// What a client is told when it is made, and what it goes by where it is told nothing.
+// The options of a client, and their defaults.
 import type { SocketEncoding } from '../../generated/types.ts'
 import type { ServiceError } from './errors.ts'
 
-/** How long to wait between attempts: `base_ms · factor^n`, at most `max_ms`, of which a random half is taken off. */
+/** The delay between attempts: `base_ms · factor^n`, at most `max_ms`, minus a random part of up to a half. */
 export interface Backoff {
   base_ms: number
   factor: number
   max_ms: number
-  /** How often one request is sent at most, the first time included. */
+  /** The most attempts of one request, including the first. */
   attempts: number
 }
 
-/** Limits of time, in milliseconds. */
+/** Time limits, in milliseconds. */
 export interface ClientTimes {
-  /** Until a socket must be open. */
+  /** The limit for opening a socket. */
   connect_ms: number
-  /** Until a request must be answered; runs, uploads and streams are excepted. */
+  /** The limit for answering a request. Runs, uploads and streams are exempt. */
   request_ms: number
-  /** Silence after which a connection counts as dead. A server says something every 25 s on the socket, every 15 s in a stream of events. */
+  /**
+   * A connection without any message for this long counts as dead. A server sends a
+   * message every 25 s on the socket, every 15 s in a stream of events.
+   */
   silence_ms: number
-  /** How long an event may be missing while later ones are there. */
+  /** How long an event may be missing after later ones have arrived. */
   gap_ms: number
-  /** How long a socket that nobody needs stays open. */
+  /** How long an unused socket stays open. */
   idle_ms: number
   /** How long a job is followed without a connection before its result fails. */
   give_up_ms: number
-  /** The longest `Retry-After` that is waited for. */
+  /** The longest `Retry-After` that the client waits for. */
   retry_after_ms: number
-  /** How long a job whose caller gave up, and wants it cancelled, is tried to be cancelled in the background. */
+  /** How long the client tries in the background to cancel a job after its caller has given up. */
   cancel_ms: number
 }
 
-/** What `createClient` takes. */
+/** The options of `createClient`. */
 export interface ClientOptions {
-  /** Where the service is, such as `http://127.0.0.1:7777`. */
+  /** The service's URL, such as `http://127.0.0.1:7777`. */
   url: string | URL
-  /** A bearer token, or a function that gives one. It is asked again, once, when the service refuses what it gave. */
+  /** A bearer token, or a function that returns one. The client calls the function again, once, when the service refuses the token. */
   token?: string | (() => string | Promise<string>)
-  /** How the socket talks, both ways: `messagepack` (the default) or `json-text`. Either is understood at any time. */
+  /** The encoding of the socket's frames: `messagepack` (the default) or `json-text`. The client understands both at any time. */
   encoding?: SocketEncoding
-  /** How many messages the socket sends in a second at most. Absent: 160. A server takes 200 by default, and closes the socket at more. */
+  /** The most messages that the socket sends in a second. Absent: 160. By default a server closes the socket at more than 200. */
   messages_per_second?: number
-  /** In the place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: (request: Request) => Promise<Response>
   backoff?: Partial<Backoff>
   times?: Partial<ClientTimes>
@@ -60,9 +63,9 @@ const DEFAULT_TIMES: ClientTimes = {
   cancel_ms: 10_000,
 }
 
-/** The options with nothing left open. */
+/** The options with all defaults filled in. */
 export interface ResolvedClientOptions {
-  /** Without a slash at its end. */
+  /** Without a final slash. */
   readonly url: string
   readonly token: string | (() => string | Promise<string>) | null
   readonly encoding: SocketEncoding
@@ -72,16 +75,16 @@ export interface ResolvedClientOptions {
   readonly times: ClientTimes
 }
 
-/** @throws TypeError where `url` is none of HTTP, or holds a password */
+/** @throws TypeError where `url` is not an HTTP URL, or holds a password */
 export function resolveClientOptions(options: ClientOptions): ResolvedClientOptions {
   const { token, encoding, messages_per_second, fetch, backoff, times } = options
   const url = String(options.url)
   const { protocol, username, password } = new URL(url)
-  // A URL may hold a password, so that no message repeats it.
+  // No message repeats the URL, because it may hold a password.
   if (username !== '' || password !== '')
-    throw new TypeError('the url of a service holds no user and no password: give a token')
+    throw new TypeError('the url of a service must not hold a user or a password: use the option token')
   if (protocol !== 'http:' && protocol !== 'https:')
-    throw new TypeError(`the url of a service is http or https, and not ${protocol}`)
+    throw new TypeError(`the url of a service must be http or https, not ${protocol}`)
   return {
     url: url.replace(/\/+$/, ''),
     token: token ?? null,
@@ -93,7 +96,7 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
   }
 }
 
-/** Whether a server asks to wait longer than the settings allow. */
+/** Whether a server asks for a longer delay than the settings allow. */
 export function isRetryAfterTooLong(
   { retry_after_ms }: Pick<ServiceError, 'retry_after_ms'>,
   times: ClientTimes,
@@ -101,7 +104,7 @@ export function isRetryAfterTooLong(
   return (retry_after_ms ?? 0) > times.retry_after_ms
 }
 
-/** How long to wait after the attempt number `failures` (0 for the first) failed, in milliseconds. */
+/** The delay after the attempt number `failures` (0 for the first) has failed, in milliseconds. */
 export function backoffDelayMs({ base_ms, factor, max_ms }: Backoff, failures: number, random = Math.random): number {
   const full = Math.min(max_ms, base_ms * factor ** failures)
   return full / 2 + (full / 2) * random()

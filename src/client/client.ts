@@ -1,4 +1,4 @@
-// The client of one service: one connection, one credential, and whichever operations the server has.
+// The client of one service. It has one connection, one credential, and the operations that the server supports.
 import type { WsCommandData, WsRpcCommand, WsRpcResults } from '../../generated/messages.ts'
 import type { Capabilities, PreflightRequest, PreflightSummary, TemporaryAssetUpload } from '../../generated/types.ts'
 import { combineSignals, raceAbort } from './abortable-waits.ts'
@@ -20,18 +20,21 @@ import type { UploadSource } from './uploads/source.ts'
 import { type UploadOptions, type UploadSender, uploadFile } from './uploads/upload.ts'
 import type { WorkflowInputs, WorkflowOutputs } from './workflow-value-types.ts'
 
-/** What differs between Node and browsers. */
+/** The parts that differ between Node and browsers. */
 export interface ClientPlatform {
   readonly openSocket: SocketOpener
   readonly sendUpload: UploadSender
 }
 
-/** Options of `run`: those of a submission and those of the wait. */
+/** The options of `run`: those of a submission and those of the wait. */
 export type RunOptions = SubmitOptions & WaitOptions
 
-/** Made by `createClient`. Every method rejects with a `ServiceError`, with the reason of the signal that gave it up, or with what a function of the caller's threw. */
+/**
+ * A client, made by `createClient`. Every method rejects with a `ServiceError`, with
+ * the reason of its aborted signal, or with the error of a callback.
+ */
 export class Client implements AsyncDisposable {
-  /** Every operation of the contract, typed: `client.http.GET('/api/jobs')` answers `{ data, error, response }`. */
+  /** Every operation of the contract, typed. `client.http.GET('/api/jobs')` resolves with `{ data, error, response }`. */
   readonly http: HttpClient
   readonly #settings: ResolvedClientOptions
   readonly #platform: ClientPlatform
@@ -43,7 +46,7 @@ export class Client implements AsyncDisposable {
   readonly #backgroundTasks: BackgroundTasks
   #transport: Promise<JobTransport> | null = null
 
-  /** Use `createClient`. */
+  /** Use `createClient` instead. */
   constructor(options: ClientOptions, platform: ClientPlatform) {
     const settings = resolveClientOptions(options)
     this.#settings = settings
@@ -64,7 +67,7 @@ export class Client implements AsyncDisposable {
 
   /**
    * Runs a workflow to its end.
-   * @returns the outputs by name, a list for each that is declared a stream; media are `{ type, uri }`
+   * @returns the outputs by name, with a list for each streamed output; media are `{ type, uri }`
    * @throws JobError where the job fails or is cancelled
    */
   async run<Outputs extends object = WorkflowOutputs>(
@@ -76,7 +79,7 @@ export class Client implements AsyncDisposable {
     return (await job.wait(options)).outputs as Outputs
   }
 
-  /** Submits a run and comes back as soon as the server has accepted it. */
+  /** Submits a run. Resolves as soon as the server has accepted it. */
   async submit(workflow_id: string, params: WorkflowInputs = {}, options: SubmitOptions = {}): Promise<Job> {
     return submitAbortable(options, {
       submit: async (flight) => (await this.#transportFor(flight.signal)).submit(workflow_id, params, options, flight),
@@ -85,17 +88,17 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** A job that was submitted before, by whomever. Nothing is asked of the server until the job is. */
+  /** Attaches to an existing job, which any client may have submitted. The client sends no request until the job is used. */
   job(job_id: string, { after_sequence = 0 }: AttachOptions = {}): Job {
     return this.#createJob({ job_id, after_sequence })
   }
 
-  /** What the server can do, and its limits. */
+  /** Returns the server's abilities and limits. */
   capabilities({ signal }: { signal?: AbortSignal } = {}): Promise<Capabilities> {
     return this.#http.fetchData((one) => this.http.GET('/api/sdk/v1/capabilities', { signal: one }), signal)
   }
 
-  /** What a run would need, what stands in its way and what it would cost. It has no side effect. */
+  /** Returns what a run would need, its problems and its cost. A preflight has no side effect. */
   preflight(request: PreflightRequest, { signal }: { signal?: AbortSignal } = {}): Promise<PreflightSummary> {
     return this.#http.fetchData(
       (one) => this.http.POST('/api/sdk/v1/preflight', { body: request, signal: one }),
@@ -103,7 +106,7 @@ export class Client implements AsyncDisposable {
     )
   }
 
-  /** Uploads a file into temporary storage; `uri` of the answer may stand in inputs until `expires_at`. */
+  /** Uploads a file into temporary storage. Inputs may refer to the answer's `uri` until `expires_at`. */
   async upload(source: UploadSource, options: UploadOptions = {}): Promise<TemporaryAssetUpload> {
     const { signal, done } = combineSignals(this.#closing.signal, options.signal)
     const parts = { settings: this.#settings, tokens: this.#tokens, send: this.#platform.sendUpload }
@@ -114,7 +117,10 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** Sends a command over the socket and gives its result. One whose answer is lost is sent again: all of them are idempotent. */
+  /**
+   * Sends a command over the socket and returns its result. Where the answer is
+   * lost, the command is sent again: all commands are idempotent.
+   */
   rpc<C extends WsRpcCommand>(
     command: C,
     data: WsCommandData[C],
@@ -123,14 +129,16 @@ export class Client implements AsyncDisposable {
     return this.#rpc.call(command, data, signal)
   }
 
-  /** Ends the connection and every wait, with `CLIENT_CLOSED`. Jobs run on, also those that are being cancelled for `cancel_on_abort`. */
+  /**
+   * Ends the connection and every wait with `CLIENT_CLOSED`. Jobs run on, even those whose cancellation for `cancel_on_abort` is pending.
+   */
   close(): void {
     if (this.#closing.signal.aborted) return
     this.#closing.abort(clientClosedError())
     this.#connection.close()
   }
 
-  /** As `close`, once the cancellations for `cancel_on_abort` are through. */
+  /** Waits for the cancellations for `cancel_on_abort`, and then closes the client. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#backgroundTasks.waitUntilIdle()
     this.close()
@@ -145,7 +153,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** The operations of the lifecycle profile where the server has them, else those that all have. It is asked once. */
+  /** Uses the operations of the lifecycle profile where the server has them, else the common operations. The client asks once. */
   async #transportFor(signal?: AbortSignal): Promise<JobTransport> {
     this.#closing.signal.throwIfAborted()
     signal?.throwIfAborted()
@@ -169,7 +177,7 @@ export class Client implements AsyncDisposable {
       : new HttpJobTransport(this.#settings, this.#http)
   }
 
-  /** Asks for something that needs a credential, and is cheap. */
+  /** Sends a cheap request that needs a credential. */
   async #probeCredential(): Promise<void> {
     const response = await this.#http.sendAuthorized(new Request(`${this.#settings.url}/api/sdk/v1/capabilities`))
     if (response.status === 401) throw await readServiceError(response)

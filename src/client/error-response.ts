@@ -1,4 +1,5 @@
-// Error bodies of every door, read as one kind of error: the flat form of the lifecycle profile, the nested one, and the bare refusals.
+// Parses the error bodies of every API as one kind of error. Bodies have the
+// flat form of the lifecycle profile, the nested form, or no form.
 import type { Problem } from '../../generated/types.ts'
 import { ServiceError } from './errors.ts'
 import { isRecord } from './json-and-uuid.ts'
@@ -21,20 +22,20 @@ const CODE_BY_STATUS: Readonly<Record<number, string>> = {
   504: 'UPSTREAM_TIMEOUT',
 }
 
-/** Reads an answer that is no success. It takes the body. */
+/** Reads the error of an unsuccessful answer, and consumes the body. */
 export async function readServiceError(response: Response): Promise<ServiceError> {
   const body: unknown = await response.json().catch(() => null)
   return parseServiceError(response.status, body, response.headers)
 }
 
-/** The error that a body with this status tells. */
+/** Parses the error in a body with this status. */
 export function parseServiceError(status: number, body: unknown, headers: Pick<Headers, 'get'>): ServiceError {
   const flat = isRecord(body) ? body : {}
   const nested = isRecord(flat.error) ? flat.error : {}
   const refusal = typeof flat.error === 'string' ? flat.error : null
   const code =
     nonEmptyText(flat.code) ?? nonEmptyText(nested.type)?.toUpperCase() ?? CODE_BY_STATUS[status] ?? `HTTP_${status}`
-  // What may have been stored is not to be sent again without a look.
+  // A request with an unknown outcome may have been stored. The caller has to check before it repeats the request.
   const mayHelp = RETRYABLE_STATUSES.includes(status) && code !== 'OUTCOME_UNKNOWN'
   return new ServiceError({
     code,
@@ -47,7 +48,7 @@ export function parseServiceError(status: number, body: unknown, headers: Pick<H
   })
 }
 
-/** The error of an `rpc_response`. */
+/** Parses the error of an `rpc_response`. */
 export function parseRpcError(error: Readonly<Record<string, unknown>>, request_id: string): ServiceError {
   return new ServiceError({
     code: nonEmptyText(error.code) ?? 'INTERNAL_ERROR',
@@ -58,7 +59,7 @@ export function parseRpcError(error: Readonly<Record<string, unknown>>, request_
   })
 }
 
-/** `Retry-After` (RFC 9110, section 10.2.3) in milliseconds: seconds, or the moment; null where it says neither. */
+/** `Retry-After` (RFC 9110, section 10.2.3) in milliseconds. The header holds seconds or a date; null where it holds neither. */
 export function parseRetryAfterMs(value: string | null | undefined, now = Date.now()): number | null {
   const given = value?.trim() ?? ''
   if (/^\d+$/.test(given)) return Number(given) * 1_000

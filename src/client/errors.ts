@@ -1,14 +1,14 @@
-// What goes wrong, as one kind of error with a code: what the server answered, what the network did, and how a job ended.
+// All errors of the client as one class with a code: errors of the server, of the network, and of jobs.
 
 import type { ErrorCode } from '../../generated/errors.ts'
 import type { JobSnapshot, Problem } from '../../generated/types.ts'
 
 /**
- * Codes that no server sends: the client itself says so.
- * - `NETWORK_ERROR`: the server could not be reached, or the connection broke before the answer
+ * Codes of the client itself, which no server sends.
+ * - `NETWORK_ERROR`: the server is unreachable, or the connection broke before the answer
  * - `TIMEOUT`: the answer took longer than the client waits
- * - `INVALID_ANSWER`: an answer that the contract does not know
- * - `INVALID_ARGUMENT`: what the caller gave cannot be sent, such as a BigInt, a value within itself, or a token with a line break; nothing was sent
+ * - `INVALID_ANSWER`: the answer does not match the contract
+ * - `INVALID_ARGUMENT`: a value cannot be encoded, such as a BigInt, a cyclic value, or a token with a line break; nothing was sent
  * - `CLIENT_CLOSED`: the client was closed
  * - `JOB_FAILED`, `JOB_CANCELLED`: how a job ended
  */
@@ -21,27 +21,27 @@ export type ClientErrorCode =
   | 'JOB_FAILED'
   | 'JOB_CANCELLED'
 
-/** Codes of the contract's catalogue, those of the client, and whatever a newer server adds. */
+/** Codes of the contract's catalogue, those of the client, and codes of newer servers. */
 export type ServiceErrorCode = ErrorCode | ClientErrorCode | (string & {})
 
-/** What a `ServiceError` is made of. */
+/** The members of a `ServiceError`. */
 export interface ServiceErrorInit {
   code: ServiceErrorCode
   message: string
-  /** The HTTP status; null where the error came over the socket, or no answer came at all. */
+  /** The HTTP status. Null where the error came over the socket, or no answer came. */
   status?: number | null
   /** Whether the same request may succeed later. */
   retryable?: boolean
-  /** Every problem that the server found in the request. */
+  /** All problems that the server found in the request. */
   problems?: readonly Problem[]
-  /** What the server calls the request in its log (`X-Request-Id`), or the `request_id` of the command. */
+  /** The server's name for the request in its log (`X-Request-Id`), or the `request_id` of the command. */
   request_id?: string | null
-  /** How long the server asks to wait, in milliseconds. */
+  /** The delay that the server asks for, in milliseconds. */
   retry_after_ms?: number | null
   cause?: unknown
 }
 
-/** Anything that the service refuses or that keeps it from being reached. An aborted wait rejects with the signal's own reason instead. */
+/** The service refused a request, or could not be reached. An aborted wait rejects with the signal's own reason instead. */
 export class ServiceError extends Error {
   override readonly name: string = 'ServiceError'
   readonly code: ServiceErrorCode
@@ -66,7 +66,7 @@ export class ServiceError extends Error {
 export class JobError extends ServiceError {
   override readonly name = 'JobError'
   readonly job_id: string
-  /** The terminal snapshot; its `error` says which node failed and how. */
+  /** The terminal snapshot. Its `error` names the failed node and the reason. */
   readonly snapshot: JobSnapshot
 
   constructor(snapshot: JobSnapshot) {
@@ -81,7 +81,7 @@ export class JobError extends ServiceError {
   }
 }
 
-/** The server could not be reached, or the connection broke before the answer. */
+/** The server is unreachable, or the connection broke before the answer. */
 export function networkError(message: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: 'NETWORK_ERROR', message, retryable: true, cause })
 }
@@ -94,32 +94,32 @@ export function clientClosedError(): ServiceError {
   return new ServiceError({ code: 'CLIENT_CLOSED', message: 'The client was closed.' })
 }
 
-/** The credential was refused, also after a new one was asked for. */
+/** The server refused the credential, and a renewed one where there is any. */
 export function authenticationError(message: string): ServiceError {
   return new ServiceError({ code: 'AUTHENTICATION_REQUIRED', message, status: 401 })
 }
 
-/** An answer that the contract does not know. */
+/** The answer does not match the contract. */
 export function invalidAnswerError(message: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: 'INVALID_ANSWER', message, cause })
 }
 
-/** The caller gave something that no server could be sent. */
+/** The caller passed a value that cannot be encoded. */
 export function invalidArgumentError(message: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: 'INVALID_ARGUMENT', message, cause })
 }
 
-/** What `send` gives, which fails only where a value of the caller's cannot be said on the wire. @throws INVALID_ARGUMENT */
+/** Runs `send`, which fails only where a value of the caller cannot be encoded. @throws INVALID_ARGUMENT */
 export function encodeArgument<T>(what: string, send: () => T): T {
   try {
     return send()
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw invalidArgumentError(`${what} cannot be sent: ${why}`, cause)
+    throw invalidArgumentError(`${what} cannot be encoded: ${why}`, cause)
   }
 }
 
-/** Whether an error says that trying again may help. */
+/** Whether a retry may help. */
 export function isRetryable(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.retryable
 }

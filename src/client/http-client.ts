@@ -1,4 +1,4 @@
-// Requests: with the credential, sent again where that is safe, and errors of one kind.
+// Sends HTTP requests with the credential, repeats them where that is safe, and turns all errors into one class.
 import createFetch, { type Client as FetchClient } from 'openapi-fetch'
 import type { paths } from '../../generated/types.ts'
 import { combineSignals, raceAbort, sleep } from './abortable-waits.ts'
@@ -9,14 +9,14 @@ import type { PendingSubmission } from './jobs/pending-submission.ts'
 import { isRecord, stringifyWithBase64 } from './json-and-uuid.ts'
 import type { TokenSource } from './token-source.ts'
 
-/** The typed client of every operation (openapi-fetch). It answers `{ data, error, response }` and throws only what the network does. */
+/** The typed client of every operation (openapi-fetch). It resolves with `{ data, error, response }` and throws only network errors. */
 export type HttpClient = FetchClient<paths>
 
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
-/** Operations without an effect, or with one that does not grow: submissions have an idempotency key, a job is cancelled once. */
+/** POST operations that may be repeated. Submissions have an idempotency key, and a second cancellation has no effect. */
 const SAFE_POST_PATHS =
   /\/api\/(?:sdk\/v1\/(?:preflight|workflow-interfaces|jobs|jobs\/[^/]+\/cancel)|jobs\/[^/]+\/cancel)$/
-/** What Node says of a request that never left. */
+/** Node's error codes for a request that was not sent. */
 const UNSENT_ERROR_CODES: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
 
 export class RetryingHttp {
@@ -36,7 +36,7 @@ export class RetryingHttp {
     })
   }
 
-  /** Sends a request, more than once where that is safe. @throws ServiceError where no answer came */
+  /** Sends a request, and repeats it where that is safe. @throws ServiceError where no answer came */
   async send(request: Request, flight?: PendingSubmission): Promise<Response> {
     const { backoff, times } = this.#settings
     const safe = isSafeRequest(request)
@@ -47,7 +47,7 @@ export class RetryingHttp {
         const response = await this.sendAuthorized(request, flight)
         if (response.ok || last) return response
         error = await readServiceError(response.clone())
-        // A refusal by a limit is one before anything was done.
+        // A rate limit refuses a request before it has any effect.
         if (!error.retryable || !(safe || error.status === 429)) return response
         if (isRetryAfterTooLong(error, times)) return response
       } catch (cause) {
@@ -59,7 +59,7 @@ export class RetryingHttp {
     }
   }
 
-  /** Sends a request with the credential, and once more with a new one where it is refused. */
+  /** Sends a request with the credential. Where the server refuses the credential, sends it once more with a new one. */
   async sendAuthorized(request: Request, flight?: PendingSubmission): Promise<Response> {
     const { signal } = request
     const token = await this.#tokens.current(signal)
@@ -75,24 +75,21 @@ export class RetryingHttp {
     if (token !== null) copy.headers.set('Authorization', `Bearer ${token}`)
     try {
       flight?.markSent()
-      // Of a copied request Node may collect what hands on the abort (seen with Node 24), so nobody waits for that alone.
+      // Node may collect the abort listener of a copied request (seen with Node 24), so the wait does not rely on it alone.
       const response = await raceAbort(this.#settings.fetch(copy), request.signal)
       if (!response.ok) flight?.markRefused()
-      // An answer that breaks off half-way is none: it counts as lost, as long as the request can be sent again.
+      // A truncated answer counts as lost, as long as the request can be repeated.
       if (isReadWhole(response)) await raceAbort(response.clone().arrayBuffer(), request.signal)
       return response
     } catch (cause) {
       request.signal.throwIfAborted()
-      const error = networkError('The server could not be reached, or the connection broke.', cause)
+      const error = networkError('The server is unreachable, or the connection broke.', cause)
       if (wasNotSent(error)) flight?.markRefused()
       throw error
     }
   }
 
-  /**
-   * The data of an answer, within the time that a request has.
-   * @throws ServiceError where it is an error
-   */
+  /** Returns the data of an answer, within the time limit of a request. @throws ServiceError where the answer is an error */
   async fetchData<T>(ask: (signal: AbortSignal) => Promise<FetchResult>, signal?: AbortSignal): Promise<T> {
     const ms = this.#settings.times.request_ms
     const late = new AbortController()
@@ -107,21 +104,21 @@ export class RetryingHttp {
   }
 }
 
-/** What openapi-fetch answers. */
+/** The answer as openapi-fetch returns it. */
 export interface FetchResult {
   data?: unknown
   error?: unknown
   response: Response
 }
 
-/** @throws ServiceError where the answer is an error, or none that can be read */
+/** @throws ServiceError where the answer is an error, or cannot be read */
 async function readData<T>(answered: Promise<FetchResult>): Promise<T> {
   const { data, error, response } = await answered.catch((cause: unknown) => {
-    if (cause instanceof URIError) throw invalidArgumentError('An id cannot be sent: it is no text.', cause)
-    throw cause instanceof SyntaxError ? invalidAnswerError('The answer is no JSON.', cause) : cause
+    if (cause instanceof URIError) throw invalidArgumentError('An id must be well-formed Unicode text.', cause)
+    throw cause instanceof SyntaxError ? invalidAnswerError('The answer is not valid JSON.', cause) : cause
   })
   if (!response.ok) throw parseServiceError(response.status, asRecord(error), response.headers)
-  if (!isRecord(data)) throw invalidAnswerError(`The answer ${response.status} is no JSON object.`)
+  if (!isRecord(data)) throw invalidAnswerError(`The answer ${response.status} is not a JSON object.`)
   return data as T
 }
 
@@ -129,7 +126,7 @@ function asRecord(error: unknown): unknown {
   return isRecord(error) ? error : {}
 }
 
-/** Whether an answer is of use only when all of it is there, unlike a file or a stream of events. */
+/** Whether an answer is useful only as a whole, unlike a file or a stream of events. */
 function isReadWhole({ ok, headers }: Response): boolean {
   return !ok || /^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('Content-Type') ?? 'application/json')
 }
@@ -138,7 +135,7 @@ function isSafeRequest({ method, url }: Request): boolean {
   return SAFE_METHODS.includes(method) || (method === 'POST' && SAFE_POST_PATHS.test(new URL(url).pathname))
 }
 
-/** Whether the body is too large, or too alive, to be kept for a second attempt. */
+/** Whether the body is too large, or a stream, so that it cannot be kept for a second attempt. */
 function isUnrepeatable({ headers }: Request): boolean {
   const type = headers.get('Content-Type') ?? ''
   return type !== '' && !type.startsWith('application/json')

@@ -1,4 +1,4 @@
-// Small questions about values that somebody else sent, and ids of our own.
+// Helpers for untrusted JSON values, and ids.
 
 import { encodeArgument } from './errors.ts'
 
@@ -8,7 +8,7 @@ export function isRecord(value: unknown): value is UnknownRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A random UUID (RFC 9562, version 4). `crypto.randomUUID` is missing from pages that came over plain HTTP. */
+/** A random UUID (RFC 9562, version 4). `crypto.randomUUID` is missing in pages over plain HTTP. */
 export function createUuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   bytes[6] = (bytes[6]! & 0x0f) | 0x40
@@ -17,7 +17,7 @@ export function createUuid(): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-/** JSON, with bytes as base64 text (the contract's form of them). @throws INVALID_ARGUMENT */
+/** JSON, with bytes as base64 text, as the contract writes them. @throws INVALID_ARGUMENT */
 export function stringifyWithBase64(value: unknown): string {
   return encodeArgument('A value', () =>
     JSON.stringify(value, (_key, one: unknown) => (one instanceof Uint8Array ? toBase64(one) : one)),

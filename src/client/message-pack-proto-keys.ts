@@ -1,9 +1,9 @@
-// Keys of MessagePack that are called `__proto__`, which the library refuses. A record has a member of that name as any other, as in JSON. The service
-// reads what it is sent with it as well.
+// Supports MessagePack keys named `__proto__`, which the library refuses. A record has a member of that name like any other, as in JSON.
+// The service reads such keys as well.
 import { DecodeError, type DecoderOptions } from '@msgpack/msgpack'
 
 const PROTO_KEY = '__proto__'
-/** Stands for the name until the value is whole. */
+/** Replaces the key until the value is decoded. */
 const STAND_IN = Symbol(PROTO_KEY)
 
 const textDecoder = new TextDecoder()
@@ -18,11 +18,11 @@ const protoKeyOptions = {
   },
   mapKeyConverter(key: unknown): string {
     if (key === STAND_IN || typeof key === 'string' || typeof key === 'number') return key as string
-    throw new DecodeError('a key is neither a text nor a number')
+    throw new DecodeError('a key must be a string or a number')
   },
 } satisfies DecoderOptions
 
-/** The value that `decode` gives, which is called once more, with options, where the library refuses a key. */
+/** Decodes a value. Where the library refuses a key, calls `decode` again with options that replace the key. */
 export function decodeWithProtoKeys(decode: (options: DecoderOptions) => unknown): unknown {
   try {
     return decode({})
@@ -32,7 +32,7 @@ export function decodeWithProtoKeys(decode: (options: DecoderOptions) => unknown
   }
 }
 
-/** Gives members their name in the place of what stands for it. */
+/** Restores the replaced keys. */
 function restoreProtoKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
   for (const member of Object.values(value)) restoreProtoKeys(member)

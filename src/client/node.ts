@@ -1,4 +1,4 @@
-// The client as it is imported in Node: sockets by `ws`, uploads as streams.
+// The client for Node: sockets by `ws`, uploads as streams.
 
 import { Client } from './client.ts'
 import type { ClientOptions } from './client-options.ts'
@@ -9,8 +9,8 @@ export { JobError, ServiceError } from './errors.ts'
 export type * from './public.ts'
 
 /**
- * A client of the service at `options.url`. It connects when it first has to, and lets go of an idle connection.
- * @throws TypeError where the url is none of HTTP, or holds a password
+ * Creates a client of the service at `options.url`. The client connects at its first request, and closes an idle connection.
+ * @throws TypeError where the URL is not an HTTP URL, or holds a password
  */
 export function createClient(options: ClientOptions): Client {
   return new Client(options, { openSocket: openNodeSocket, sendUpload: sendUploadAsStream })

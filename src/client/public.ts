@@ -1,4 +1,4 @@
-// The types that users of the client may name.
+// The public types of the client.
 export type { WsCommandData, WsRpcCommand, WsRpcResults } from '../../generated/messages.ts'
 export type {
   Capabilities,

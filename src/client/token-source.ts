@@ -1,4 +1,4 @@
-// The credential of the caller: asked for when it is first needed, and once more when it is refused.
+// The credential of the caller. The client asks for it at its first use, and once more when the server refuses it.
 
 import { raceAbort } from './abortable-waits.ts'
 import type { ResolvedClientOptions } from './client-options.ts'
@@ -12,18 +12,18 @@ export class TokenSource {
     this.#source = source
   }
 
-  /** Whether asking again may give another one. */
+  /** Whether another request may return another token. */
   get isRenewable(): boolean {
     return typeof this.#source === 'function'
   }
 
-  /** The present token; null where there is none. Rejects as the function does that is to give one, or with the reason of the signal. */
+  /** The current token; null where there is none. Rejects with the error of the caller's function, or with the reason of the signal. */
   current(signal?: AbortSignal): Promise<string | null> {
     this.#current ??= this.#requestToken()
     return raceAbort(this.#current, signal)
   }
 
-  /** Asks anew, unless somebody has done so since `refused` was given. */
+  /** Requests a new token, unless that has happened since `refused` was returned. */
   async renew(refused: string | null): Promise<void> {
     const asked = this.#current
     const current = await (asked?.catch(() => refused) ?? refused)
@@ -34,7 +34,7 @@ export class TokenSource {
     const source = this.#source
     if (typeof source !== 'function') return source === null ? null : validateToken(source)
     const asked = (async () => validateToken(await source()))()
-    // One that fails is not kept: the next request asks again.
+    // A failure is not kept, so the next request asks again.
     asked.catch(() => {
       this.#current = null
     })
@@ -42,9 +42,9 @@ export class TokenSource {
   }
 }
 
-/** @throws INVALID_ARGUMENT for a token that cannot stand in a header */
+/** @throws INVALID_ARGUMENT for a token that no header may hold */
 function validateToken(token: string): string {
   if (/^[ -~\u0080-\u00ff]*$/.test(token)) return token
-  // It says nothing of the token itself.
-  throw invalidArgumentError('The token has a character that no header may have.')
+  // The message does not reveal the token.
+  throw invalidArgumentError('The token has a character that is invalid in a header.')
 }

@@ -1,11 +1,13 @@
-// The client as other projects take it: plain JavaScript with declarations, in `dist/client`. It needs no Node that runs TypeScript.
+// Builds the client for other projects: plain JavaScript with declarations, in `dist/client`. It runs on a Node without TypeScript support.
 import { join } from 'node:path'
 import ts from 'typescript'
 
 const ROOT = join(import.meta.dirname, '../..')
 const ENTRIES = ['node.ts', 'browser.ts'].map((name) => join(ROOT, 'src/client', name))
 
-/** Writes the files that the entries reach under `out`, by their paths from the root. Types are checked elsewhere. @throws where it cannot */
+/**
+ * Writes the files that the entries import, below `out`, by their paths from the root. Types are checked elsewhere. @throws where it fails
+ */
 export function buildClient(out: string): void {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT)
@@ -19,7 +21,7 @@ export function buildClient(out: string): void {
     incremental: false,
     declaration: true,
   })
-  // Of the contract only types are used.
+  // The client uses only types of the contract.
   const write: ts.WriteFileCallback = (path, text) => {
     if (path.startsWith(join(out, 'src')) || path.endsWith('.d.ts')) ts.sys.writeFile(path, text)
   }

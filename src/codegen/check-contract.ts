@@ -1,6 +1,6 @@
-// `make check-contract`: under one version of the contract nothing may break, and only a version whose number says so may break an earlier one.
-// The publication is compared with those of its version that the history has (beyond a hundred with a sample of them), because what the first of them
-// had only planned may have been relied on since, and with the last one of the highest version before it.
+// `make check-contract`: a change may break an earlier version only where the version number says so. No change may break a publication of
+// the same version. Later publications may rely on operations that earlier ones only planned. The check therefore compares all publications
+// of this version in the history, or a sample of a hundred. It also compares the last publication of the highest earlier version.
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Difference } from '../contract/diff/differences.ts'
@@ -20,7 +20,7 @@ const isHistoryExpected = process.env.SVC_TEST_EXPECT?.split(',').includes('hist
 
 function reportMissingHistory(history: string): number {
   if (!isHistoryExpected) console.log(`skipped: ${history}`)
-  else console.error(`${history}, and it is expected`)
+  else console.error(`${history}, but SVC_TEST_EXPECT expects the history`)
   return isHistoryExpected ? 1 : 0
 }
 
@@ -30,7 +30,7 @@ interface BreakingDifference extends Difference {
   readonly commit: string
 }
 
-/** What breaks somebody who goes by one of these commits, each thing once. */
+/** Lists the changes that break one of these publications, each once. */
 function listBreaksSince(
   repository: string,
   commits: readonly string[],
@@ -51,7 +51,7 @@ function printBreaks(breaks: readonly BreakingDifference[]): void {
     console.error(`breaking ${place} ${message} (${rule}), as published in ${shortenCommit(commit)}`)
 }
 
-/** How many things break what was published under the same version. */
+/** Counts the changes that break a publication of the same version. */
 function countBreaksUnderSameVersion(
   repository: string,
   published: readonly PublishedContract[],
@@ -59,7 +59,7 @@ function countBreaksUnderSameVersion(
 ): number {
   const version = now.contract_version
   if (published.length === 0) {
-    console.log(`version ${version} is new: no commit has a publication of it`)
+    console.log(`version ${version} is new: no commit publishes it`)
     return 0
   }
   const earlier = published.filter(({ digest }) => digest !== now.digest).map(({ commit }) => commit)
@@ -74,7 +74,7 @@ function countBreaksUnderSameVersion(
   return breaks.length
 }
 
-/** How many things break the version before without the number that says so. */
+/** Counts the changes that break the version before, where its number does not allow them. */
 function countBreaksSinceVersion(
   repository: string,
   before: PublishedContract,
@@ -82,7 +82,7 @@ function countBreaksSinceVersion(
   allowed: boolean,
 ): number {
   const breaks = listBreaksSince(repository, [before.commit], now)
-  const so = allowed && breaks.length > 0 ? ', as its number says' : ''
+  const so = allowed && breaks.length > 0 ? ', as its number allows' : ''
   console.log(
     `the contract against the last publication of version ${before.version}, ${shortenCommit(before.commit)}: ${breaks.length} breaking${so}`,
   )
@@ -95,7 +95,7 @@ interface NumberedPublication extends PublishedContract {
   readonly number: ContractVersion
 }
 
-/** The publications whose version is one, from the lowest version to the highest, and of one version the last one last. */
+/** Returns the publications with a valid version, from the lowest version to the highest. Publications of one version keep their order. */
 function sortByVersion(all: readonly PublishedContract[]): NumberedPublication[] {
   return all
     .flatMap((one) => {
@@ -116,7 +116,7 @@ function main(): number {
   const now = readPublication(join(repository, PUBLICATION_FOLDER))
   const version = now.contract_version
   const number = parseVersion(version)
-  if (!number) return refuse(`${version} is no version of three numbers`)
+  if (!number) return refuse(`${version} is not a version with three numbers`)
   const all = listPublications(repository)
   if ('unseen' in all) return reportMissingHistory(all.unseen)
   const numbered = sortByVersion(all)

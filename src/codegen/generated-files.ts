@@ -40,7 +40,7 @@ export async function generateFiles(contract: Contract, config: CodegenConfig): 
   ])
 }
 
-/** JSON has no comments, so the document says itself what it was made from. */
+/** JSON has no comments, so a member names the source. */
 function formatDocument(document: JsonMap, hash: string): string {
   const generated = `by make generate from spec/ (sha256 ${hash}); do not edit`
   return `${JSON.stringify({ 'x-svc-generated': generated, ...document }, null, 1)}\n`

@@ -1,4 +1,4 @@
-// The generated folder as a whole: what it should hold, and how it differs from what it holds.
+// Compares the generated folder with its expected files, and writes it.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -20,18 +20,19 @@ function listExistingFiles(folder: string): string[] {
   }
 }
 
-/** What differs, a line each; empty where the folder is as it should be. */
+/** Returns the differences, one line each. Empty where the folder is up to date. */
 export function listFolderDifferences(folder: string, outputs: GeneratedFiles): string[] {
   const found = new Set(listExistingFiles(folder))
   const lines = [...found].filter((path) => !outputs.has(path)).map((path) => `${path} should not exist`)
   for (const [path, content] of outputs) {
     if (!found.has(path)) lines.push(`${path} is missing`)
-    else if (readFileSync(join(folder, path), 'utf8') !== content) lines.push(`${path} is not what the contract gives`)
+    else if (readFileSync(join(folder, path), 'utf8') !== content)
+      lines.push(`${path} differs from what the contract generates`)
   }
   return lines.sort()
 }
 
-/** Writes what differs and removes what should not be there. */
+/** Writes changed files, and removes unexpected ones. */
 export function writeGeneratedFiles(folder: string, outputs: GeneratedFiles): void {
   for (const path of listExistingFiles(folder)) if (!outputs.has(path)) rmSync(join(folder, path))
   for (const [path, content] of outputs) {

@@ -1,4 +1,4 @@
-// The generator's command line: `main.ts` writes the generated folder, `--check` compares it, `--lint` judges both documents.
+// The generator's command line. Without options it writes the generated folder; `--check` compares it; `--lint` lints both documents.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { config } from '../../codegen.config.ts'
@@ -24,7 +24,9 @@ async function main(): Promise<number> {
   }
   const lines = listFolderDifferences(folder, outputs)
   if (lines.length === 0) return 0
-  console.error(`${config.generated} is not what ${config.spec} gives; run \`make generate\`:\n  ${lines.join('\n  ')}`)
+  console.error(
+    `${config.generated} differs from what ${config.spec} generates; run \`make generate\`:\n  ${lines.join('\n  ')}`,
+  )
   return 1
 }
 

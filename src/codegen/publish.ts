@@ -1,4 +1,4 @@
-// `make publish-contract`: packs the publication into one archive that npm installs. The same input gives the same bytes.
+// `make publish-contract`: packs the publication into an npm archive. Equal input gives equal bytes.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { readPublication } from '../contract/publication-reader.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** Packs `folder` into the folder `out`, and gives the path of the archive. @throws where its files are not what its index says */
+/** Packs `folder` into the folder `out`, and returns the path of the archive. @throws where the files do not match the index */
 function packPublication(folder: string, out: string): string {
   const { digest } = readPublication(folder)
   mkdirSync(out, { recursive: true })
@@ -18,8 +18,8 @@ function packPublication(folder: string, out: string): string {
     filename: string
   }[]
   const archive = join(out, packed!.filename.replace('@', '').replace('/', '-'))
-  // What others will read is what was meant.
-  if (readPublication(archive).digest !== digest) throw new Error(`${archive} is not what was packed`)
+  // The packed archive has to match the folder.
+  if (readPublication(archive).digest !== digest) throw new Error(`${archive} differs from the folder that was packed`)
   return archive
 }
 

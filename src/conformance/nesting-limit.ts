@@ -1,10 +1,10 @@
-// How deep the values of the other side may be nested. Whatever goes through a value by recursion, such as the writing of a report, would end at a
-// deeper one with an overflow of the stack.
+// Limits how deep the values of the other side may be nested. Recursive code, such
+// as the report writer, would overflow the stack at deeper values.
 
-/** No value of the contract is nested as deep as this. */
+/** No value of the contract is nested this deep. */
 const MAX_NESTING_LEVELS = 500
 
-/** Whether a decoded value is nested too deep. It is walked level by level, without recursion. */
+/** Whether a decoded value is nested too deep. The check works level by level, without recursion. */
 export function isNestedTooDeep(value: unknown): boolean {
   let level = [value]
   for (let depth = 0; depth < MAX_NESTING_LEVELS; depth++) {
@@ -14,7 +14,7 @@ export function isNestedTooDeep(value: unknown): boolean {
   return true
 }
 
-/** The lists and maps inside a list or map. */
+/** Returns the lists and maps inside a list or map. */
 function listContainers(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return []
   return Object.values(value).filter((member) => typeof member === 'object' && member !== null)

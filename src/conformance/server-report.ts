@@ -1,11 +1,11 @@
-// What a judgement found, as text, JSON or JUnit.
+// Formats the results of a suite as text, JSON or JUnit.
 
 export interface RequirementResult {
   id: string
   rule: string
   source: string
   verdict: 'pass' | 'fail' | 'skipped'
-  /** Why it failed or was skipped. */
+  /** The reason of a failure or a skip. */
   reason: string | null
   evidence: readonly { finding: string; request?: unknown; answer?: unknown }[]
   ms: number
@@ -41,9 +41,9 @@ function formatText(report: ConformanceReport): string {
 }
 
 const CLAIM_HINT =
-  'A server claims what its /openapi.json and /asyncapi.json have as implemented (x-svc-implementation).'
+  'A server claims what its /openapi.json and /asyncapi.json mark as implemented (x-svc-implementation).'
 
-/** What nothing is said of, by the reasons, and what to do about it. */
+/** Lists the skipped requirements by their reasons, and how to enable them. */
 function formatSkipped({ requirements }: ConformanceReport): string[] {
   const skipped = requirements.filter(({ verdict }) => verdict === 'skipped')
   const reasons = Map.groupBy(skipped, ({ reason }) => reason)
@@ -80,7 +80,7 @@ function formatJunit(report: ConformanceReport): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${[open, ...cases, '</testsuite>'].join('\n')}\n`
 }
 
-/** Without the characters that XML 1.0 cannot have. */
+/** Removes the characters that XML 1.0 does not allow. */
 export function escapeXml(value: string): string {
   return (
     value

@@ -1,11 +1,11 @@
-// What the manifest of operations has to say of two documents: derived from them again, to hold the written one against it.
+// Derives the manifest of operations from the two documents again, to check the written manifest.
 import { HTTP_METHODS } from './diff/http-operations.ts'
 import { isMap, type Json, type JsonMap, listOf, mapOf, readReference, resolveReference, textOf } from './json.ts'
 
-/** Records by what tells each from the others of its list. */
+/** Records by a key that is unique in their list. */
 export type ManifestRecords = ReadonlyMap<string, JsonMap>
 
-/** Which members of a record of each list tell it from the others. */
+/** The members of a record that form its key, by list. */
 export const RECORD_KEYS = {
   operations: ['operationId'],
   commands: ['channel', 'command'],
@@ -19,7 +19,7 @@ export function recordKey(list: ManifestList, record: JsonMap): string {
   return RECORD_KEYS[list].map((key) => textOf(record[key])).join(' ')
 }
 
-/** The records of each list, with the members that this reader knows. */
+/** Returns the records of each list, with the members that this reader knows. */
 export function deriveManifest(openapi: JsonMap, asyncapi: JsonMap): Record<ManifestList, ManifestRecords> {
   const lists = {
     operations: listOperationRecords(openapi),
@@ -80,7 +80,7 @@ function listContentRecords(node: JsonMap): Json[] {
 
 const SCHEMA_PREFIX = '#/components/schemas/'
 
-/** The name of a schema that is referred to whole. */
+/** Returns the name of the schema that a reference names. Null where the schema is written in place. */
 function readSchemaName(schema: Json | undefined): string | null {
   const reference = readReference(schema)
   return reference?.startsWith(SCHEMA_PREFIX) ? reference.slice(SCHEMA_PREFIX.length) : null
@@ -116,7 +116,7 @@ function toFrameRecord(frame: string, node: JsonMap, isSent: boolean): JsonMap |
   return isSent ? { frame, status: status!, preview: preview!, schema: readSchemaName(node.payload) } : null
 }
 
-/** References to all messages that the server sends, on its own account or as a reply. */
+/** References to all messages that the server sends, as a reply or without a request. */
 function listSentMessages(document: JsonMap): ReadonlySet<string> {
   const operations = Object.values(mapOf(document.operations)).map(mapOf)
   const lists = operations.map(({ action, messages, reply }) => (action === 'send' ? messages : mapOf(reply).messages))
@@ -128,7 +128,7 @@ function listEventRecords(document: JsonMap): JsonMap[] {
   return variants.map((variant) => ({ type: findTypeConstant(document, variant), schema: readSchemaName(variant) }))
 }
 
-/** The constant `type` of a variant, however deep it is written. */
+/** Returns the constant `type` of a variant, at any depth of nesting. */
 function findTypeConstant(document: JsonMap, schema: Json): string | null {
   const whole = mapOf(resolveReference(document, schema))
   const { const: type } = mapOf(mapOf(whole.properties).type)

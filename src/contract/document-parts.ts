@@ -1,4 +1,4 @@
-// What a document is made of, piece by piece, each as text: so that a document can be held against another that has only some of them.
+// Splits a document into parts, each as text, for the comparison with a document that has only some of them.
 import { HTTP_METHODS } from './diff/http-operations.ts'
 import { canonicalJson, type Json, type JsonMap, mapOf, textOf } from './json.ts'
 
@@ -8,7 +8,7 @@ export interface DocumentPart {
   readonly status: string
 }
 
-/** The operations, each with what its path says of all. */
+/** Returns the operations, each with the members of its path. */
 export function listHttpParts(document: JsonMap): Map<string, DocumentPart> {
   const pieces = new Map<string, DocumentPart>()
   for (const [path, item] of Object.entries(mapOf(document.paths))) {
@@ -20,7 +20,7 @@ export function listHttpParts(document: JsonMap): Map<string, DocumentPart> {
   return pieces
 }
 
-/** The messages, each with what its channel says of all. Examples are some of many: an envelope has those of its variants. */
+/** Returns the messages, each with the members of its channel. Examples are left out, because an envelope has those of its variants. */
 export function listSocketParts(document: JsonMap): Map<string, DocumentPart> {
   const pieces = new Map<string, DocumentPart>()
   for (const [name, channel] of Object.entries(mapOf(document.channels))) {

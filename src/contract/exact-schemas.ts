@@ -1,18 +1,18 @@
-// The exact schemas of a published document. Generators of clients are given schemas that they understand; where those say less than what
-// holds, the exact one stands beside them as `x-svc-rule`.
+// Restores the exact schemas of a published document. Published documents contain schemas that client generators understand. Where such a
+// schema is too loose, `x-svc-rule` holds the exact one.
 import { isMap, type Json, type JsonMap, mapOf } from './json.ts'
 import { mapParts, mapSchemas } from './schema-mapping.ts'
 
-/** What a schema is replaced by where something is judged by it. */
+/** The exact schema, which replaces its neighbours for validation. */
 export const EXACT_SCHEMA_KEY = 'x-svc-rule'
-/** What marks a schema that only generators are given: where something is judged, nothing refers to it. */
+/** Marks a schema that only generators use. No validation refers to it. */
 export const ADDED_SCHEMA_KEY = 'x-svc-added'
 /** The format of integers that may need more than 32 bits. The contract has no formats for numbers. */
 export const WIDE_INTEGER_FORMAT = 'int64'
-/** What names a schema for generators, and says nothing of values. */
+/** Keywords that name a schema for generators and do not restrict values. */
 const NAMING_KEYWORDS = new Set(['title', 'x-enum-varnames'])
 
-/** A document whose schemas say all that holds, as they are written. */
+/** Returns the document with its exact schemas. */
 export function restoreExactSchemas(document: JsonMap): JsonMap {
   const judged = mapSchemas(document, restoreExactSchema)
   const components = mapOf(judged.components)

@@ -1,4 +1,4 @@
-// Plain JSON trees of a publication: their types, and references within one document.
+// Plain JSON trees of a publication, and references within one document.
 
 export type Json = null | boolean | number | string | Json[] | JsonMap
 
@@ -10,7 +10,7 @@ export function isMap(value: unknown): value is JsonMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value as a map; an empty one where it is none. */
+/** The value as a map. An empty map where it is none. */
 export function mapOf(value: Json | undefined): JsonMap {
   return isMap(value) ? value : {}
 }
@@ -27,7 +27,7 @@ export function readReference(value: Json | undefined): string | null {
   return isMap(value) && typeof value.$ref === 'string' ? value.$ref : null
 }
 
-/** What a reference within the document means, however many lead there. A dangling one or a circle means nothing. */
+/** Resolves references within the document. A dangling or circular reference resolves to nothing. */
 export function resolveReference(document: JsonMap, value: Json | undefined): Json | undefined {
   let current = value
   for (let steps = 0; steps < 32; steps++) {
@@ -38,7 +38,7 @@ export function resolveReference(document: JsonMap, value: Json | undefined): Js
   return undefined
 }
 
-/** Thousands of references lead to a few places. */
+/** A cache: thousands of references lead to a few places. */
 const resolvedReferences = new WeakMap<JsonMap, Map<string, Json | undefined>>()
 
 function lookUpReference(document: JsonMap, reference: string): Json | undefined {
@@ -59,7 +59,7 @@ function followPointer(document: JsonMap, reference: string): Json | undefined {
   return value
 }
 
-/** One text for equal values: the order of keys says nothing. */
+/** Equal values have one canonical text, whatever the order of their keys. */
 export function canonicalJson(value: Json | undefined): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
   if (!isMap(value)) return value === undefined ? '' : JSON.stringify(value)

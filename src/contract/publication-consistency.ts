@@ -1,5 +1,5 @@
-// Whether the parts of a publication say the same. The diff reads the documents; who generates from a schema file or from the manifest must not get
-// anything else. Types and examples are not judged.
+// Checks that the parts of a publication agree. The diff reads only the documents, but generators may read a schema file or the manifest.
+// Types and examples are not checked.
 
 import { deriveManifest, type ManifestList, recordKey } from './derived-manifest.ts'
 import { type DocumentPart, listHttpParts, listSocketParts } from './document-parts.ts'
@@ -16,7 +16,7 @@ import {
 } from './json.ts'
 import type { ContractPublication } from './publication-files.ts'
 
-/** What is wrong, each in one line for people. */
+/** Returns the contradictions, one line each. */
 export function findContradictions(publication: ContractPublication): string[] {
   return [
     ...findVersionContradictions(publication),
@@ -41,7 +41,7 @@ function findVersionContradictions({ contract_version, names, json }: ContractPu
 
 const SCHEMA_FILE_NAME = /^([A-Z][A-Za-z0-9]*)\.json$/
 
-/** Each schema's file is the schema of that name in each document that has it, and one has. */
+/** Each schema file has to match the schema of that name in each document, and at least one document has it. */
 function findSchemaFileContradictions({ names, json }: ContractPublication): string[] {
   const documents = ['openapi.json', 'asyncapi.json'] as const
   const schemas = documents.map((name) => mapOf(mapOf(json(name).components).schemas))
@@ -50,9 +50,9 @@ function findSchemaFileContradictions({ names, json }: ContractPublication): str
     if (name === undefined) return []
     const text = canonicalJson(toComparableSchema(toDocumentReferences(json(file))))
     const holders = documents.filter((_document, at) => schemas[at]![name] !== undefined)
-    if (holders.length === 0) return [`${file} is the schema of nothing in its documents`]
+    if (holders.length === 0) return [`${file} is a schema that no document has`]
     return [
-      ...(textOf(json(file).$id).endsWith(`/${file}`) ? [] : [`${file} has another $id`]),
+      ...(textOf(json(file).$id).endsWith(`/${file}`) ? [] : [`${file} has the wrong $id`]),
       ...findMissingFiles(json(file), names).map((other) => `${file} refers to ${other}, which is missing`),
       ...holders
         .filter((document) => text !== canonicalJson(toComparableSchema(schemas[documents.indexOf(document)]![name])))
@@ -61,7 +61,7 @@ function findSchemaFileContradictions({ names, json }: ContractPublication): str
   })
 }
 
-/** A schema without what only a file or only a document says of it. */
+/** Removes the members that only a file or only a document has. */
 function toComparableSchema(schema: Json | undefined): JsonMap {
   const { $schema: _schema, $id: _id, title: _title, ...rest } = mapOf(schema)
   return rest
@@ -69,7 +69,7 @@ function toComparableSchema(schema: Json | undefined): JsonMap {
 
 const LITERAL_KEYWORDS = new Set(['examples', 'default', 'const', 'enum'])
 
-/** A schema file's references as a document writes them. */
+/** Rewrites a schema file's references as a document writes them. */
 function toDocumentReferences(value: Json, isNames = false): Json {
   if (Array.isArray(value)) return value.map((item) => toDocumentReferences(item))
   if (!isMap(value)) return value
@@ -83,7 +83,7 @@ function toDocumentReferences(value: Json, isNames = false): Json {
   )
 }
 
-/** Files that a schema file refers to and that are not there. */
+/** Returns missing files that a schema file refers to. */
 function findMissingFiles(value: Json, names: readonly string[]): string[] {
   if (typeof value !== 'object' || value === null) return []
   const reference = readReference(value)
@@ -91,7 +91,7 @@ function findMissingFiles(value: Json, names: readonly string[]): string[] {
   return Object.values(value).flatMap((member) => findMissingFiles(member, names))
 }
 
-/** The manifest says of each operation, command, frame and event what the documents say. It may say more of them. */
+/** The manifest has to match the documents for each operation, command, frame and event. It may hold further members. */
 function findManifestContradictions({ json }: ContractPublication): string[] {
   const derived = deriveManifest(json('openapi.json'), json('asyncapi.json'))
   return (Object.keys(derived) as ManifestList[]).flatMap((list) => {
@@ -107,12 +107,12 @@ function findManifestContradictions({ json }: ContractPublication): string[] {
     })
     const extra = [...written].filter(([key]) => !derived[list].has(key))
     return [...wrong, ...extra].map(
-      ([key]) => `the ${list} of operations.json are not those of its documents, at ${key}`,
+      ([key]) => `the ${list} of operations.json differ from those of its documents, at ${key}`,
     )
   })
 }
 
-/** The document without what is planned is the full one without that, piece by piece. Of an envelope it has some variants, or none. */
+/** The implemented document is the full one without its planned parts. An envelope keeps some of its variants, or none. */
 function findImplementedContradictions(
   { names, json }: ContractPublication,
   name: string,
@@ -129,11 +129,11 @@ function findImplementedContradictions(
   const extra = [...some].filter(([key, { status }]) => status === 'planned' || !all.has(key))
   const places = [...wrong, ...extra].map(([key]) => key)
   return [...places, ...findComponentContradictions(full, part)].map(
-    (at) => `${file} is not what is implemented of ${name}.json, at ${at}`,
+    (at) => `${file} differs from the implemented parts of ${name}.json, at ${at}`,
   )
 }
 
-/** The components of the part that are not those of the whole, and references that lead nowhere. */
+/** Returns components that differ from the full document, and dangling references. */
 function findComponentContradictions(full: JsonMap, part: JsonMap): string[] {
   const [all, some] = [mapOf(full.components), mapOf(part.components)]
   const wrong = Object.entries(some).flatMap(([kind, members]) =>

@@ -1,4 +1,4 @@
-// A publication as it lies somewhere: a folder, its index, or an archive; read whole, and held against its own digests.
+// Reads a publication from a folder, its index or an archive, and verifies its digests.
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,9 +7,9 @@ import { isMap, type JsonMap, listOf, textOf } from './json.ts'
 import { readTarGzip } from './tar-archive.ts'
 
 const INDEX_FILE = 'index.json'
-/** Documents whose schemas are read in their exact form. */
+/** Documents whose exact schemas are restored. */
 const DOCUMENT_FILE_NAME = /^(openapi|asyncapi)(\.implemented)?\.json$/
-/** Files without which nothing can be compared. */
+/** Files that a comparison needs. */
 const REQUIRED_FILES = ['openapi.json', 'asyncapi.json', 'operations.json', 'errors.json']
 
 export interface ContractPublication {
@@ -17,11 +17,11 @@ export interface ContractPublication {
   readonly digest: string
   /** Names of all files, sorted. */
   readonly names: readonly string[]
-  /** The parsed content of a JSON file, documents with exact schemas; an empty map where there is none of that name. */
+  /** The parsed content of a JSON file; documents have their exact schemas. An empty map where no file has that name. */
   json(name: string): JsonMap
 }
 
-/** Why a publication cannot be read, in one line for people. */
+/** A publication cannot be read. The message is one line. */
 export class PublicationError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -29,21 +29,21 @@ export class PublicationError extends Error {
   }
 }
 
-/** Reads a folder, an archive (`.tgz`) or the index of a folder, held against its digests alone. @throws PublicationError */
+/** Reads a folder, an archive (`.tgz`) or the index of a folder, and verifies only its digests. @throws PublicationError */
 export function readPublicationFiles(path: string): ContractPublication {
   try {
     return readVerified(createFileReader(path))
   } catch (error) {
     const message =
       FAULT_MESSAGES[(error as NodeJS.ErrnoException).code ?? ''] ?? (error as Error).message.split('\n')[0]!
-    throw new PublicationError(`${path} is no publication of the contract: ${message}`, { cause: error })
+    throw new PublicationError(`${path} is not a publication of the contract: ${message}`, { cause: error })
   }
 }
 
-/** What the system says of a path, in words. */
+/** Messages for error codes of the system. */
 const FAULT_MESSAGES: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
-  ENOTDIR: 'a part of the path is a file and no folder',
+  ENOTDIR: 'a part of the path is a file, not a folder',
   EACCES: 'it cannot be read',
   EPERM: 'it cannot be read',
 }
@@ -74,13 +74,15 @@ function readVerified(read: NamedFileReader): ContractPublication {
   const index = readJsonFile(read, INDEX_FILE)
   const files = listOf(index.files).map((file) => (isMap(file) ? file : {}))
   const lines = files.map(({ name, sha256 }) => {
-    // Names lead nowhere but into the folder.
-    if (!/^[\w.-]+$/.test(textOf(name)) || name === '..') throw new Error(`its index names ${JSON.stringify(name)}`)
-    if (sha256Hex(read(textOf(name))) !== sha256) throw new Error(`${textOf(name)} is not what its index says`)
+    // A name must not lead out of the folder.
+    if (!/^[\w.-]+$/.test(textOf(name)) || name === '..')
+      throw new Error(`its index has the invalid file name ${JSON.stringify(name)}`)
+    if (sha256Hex(read(textOf(name))) !== sha256)
+      throw new Error(`${textOf(name)} does not match the digest in its index`)
     return `${textOf(sha256)}  ${textOf(name)}\n`
   })
   if (files.length === 0 || sha256Hex(Buffer.from(lines.join(''))) !== index.digest)
-    throw new Error('its index is not what its digest says')
+    throw new Error('its index does not match its digest')
   const names = files.map(({ name }) => textOf(name)).sort()
   for (const name of REQUIRED_FILES) if (!names.includes(name)) throw new Error(`${name} is missing`)
   if (textOf(index.contract_version) === '') throw new Error('its index has no contract_version')
@@ -95,7 +97,7 @@ function readVerified(read: NamedFileReader): ContractPublication {
 
 function readJsonFile(read: NamedFileReader, name: string): JsonMap {
   const value: unknown = JSON.parse(read(name).toString('utf8'))
-  if (!isMap(value)) throw new Error(`${name} is no JSON object`)
+  if (!isMap(value)) throw new Error(`${name} is not a JSON object`)
   return DOCUMENT_FILE_NAME.test(name) ? restoreExactSchemas(value) : value
 }
 

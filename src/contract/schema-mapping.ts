@@ -1,14 +1,14 @@
-// The schemas of a document, each replaced by what is made of it.
+// Maps all schemas of a document.
 import { isMap, type Json, type JsonMap, mapOf } from './json.ts'
 
 /** Keywords whose value is one schema. */
 export const SINGLE_SCHEMA_KEYWORDS = ['items', 'additionalProperties', 'propertyNames', 'not', 'if', 'then', 'else']
 /** Keywords whose value is a list of schemas. */
 export const SCHEMA_LIST_KEYWORDS = ['oneOf', 'anyOf', 'allOf']
-/** Keys whose value is data. */
+/** Keywords whose value is data, not a schema. */
 const LITERAL_KEYWORDS = new Set(['example', 'examples', 'default', 'const', 'enum', 'value'])
 
-/** A copy of a document in which each outermost schema is changed. `path`: the names that lead to it. */
+/** Copies a document and changes each outermost schema. `path`: the names that lead to the schema. */
 export function mapSchemas(document: JsonMap, change: (schema: JsonMap, path: readonly string[]) => Json): JsonMap {
   const changed = (value: Json, path: readonly string[]): Json => {
     if (Array.isArray(value)) return value.map((item, at) => changed(item, [...path, String(at)]))
@@ -23,7 +23,7 @@ export function mapSchemas(document: JsonMap, change: (schema: JsonMap, path: re
   return mapOf(changed(document, []))
 }
 
-/** A copy of a schema whose parts are changed, and nothing else. */
+/** Copies a schema and changes only its parts. */
 export function mapParts(schema: JsonMap, change: (part: JsonMap) => Json): JsonMap {
   const one = (part: Json) => (isMap(part) ? change(part) : part)
   return mapMembers(schema, (member, key) => {

@@ -1,4 +1,4 @@
-// The token in a deployment.yaml, and the agreement of processes that put one there at once. Its text: deployment-yaml.ts.
+// The token in a deployment.yaml, and the claim by which concurrent processes agree on one token. `deployment-yaml.ts` edits the text.
 import { lstatSync, realpathSync } from 'node:fs'
 import { platform } from 'node:os'
 import { StartError } from '../start-error.ts'
@@ -16,15 +16,15 @@ import { isToken } from './token-format.ts'
 
 export interface StoredToken {
   readonly token: string
-  /** Of the file, where others than its owner may read it. */
+  /** The file's mode, where users other than its owner may read it. */
   readonly exposed_mode: number | null
 }
 
 const OTHERS_MASK = 0o077
 
 /**
- * The token in a file; null where there is no file, or no such key.
- * @throws StartError where the file cannot be read, is no YAML mapping, or has something else under the key
+ * Returns the token in a file. Null where the file or the key is missing.
+ * @throws StartError where the file cannot be read, is not a YAML mapping, or has an invalid token
  */
 export function readStoredToken(path: string): StoredToken | null {
   return parseStoredToken(readTextFile(path), path)
@@ -36,10 +36,10 @@ function parseStoredToken(file: TextFile | null, path: string): StoredToken | nu
 }
 
 /**
- * The token in a file, after one was put there if it had none. A token is agreed upon before it is written: the first
- * process to give the claim its name decides, and whoever comes later, or after a crash, writes what the claim says.
- * `made` tells whether this call wrote it.
- * @throws StartError as above, where the file cannot be written, or where somebody else made the claim
+ * Returns the token in a file, and stores one where the file has none. Processes agree on a token before
+ * they write it: the first process to create the claim file decides. Later processes, or a process after
+ * a crash, write the token of the claim. `made` tells whether this call wrote it.
+ * @throws StartError as above, where the file cannot be written, or where another user made the claim
  */
 export function readOrCreateToken(path: string, make: () => string): StoredToken & { made: boolean } {
   const target = resolveLinks(path)
@@ -48,8 +48,8 @@ export function readOrCreateToken(path: string, make: () => string): StoredToken
     const ours = make()
     const { put, uid } = createFileIfAbsent(claim, ours)
     const claimed = put ? ours : readClaimedToken(claim, target, uid)
-    // After the claim was made: whoever had one before has written its token by now. Read once: a token that comes
-    // between two looks would be joined by a second.
+    // The file is read after the claim is made. A process with an earlier claim has written its token by then. The file is read once,
+    // because a token that came between two reads would be duplicated.
     const file = readTextFile(target)
     const stored = parseStoredToken(file, target)
     if (stored === null && claimed === null) continue
@@ -60,17 +60,20 @@ export function readOrCreateToken(path: string, make: () => string): StoredToken
   }
 }
 
-/** What another process decided; null where it is through with it. Who owns the file could write the token as well. */
+/**
+ * Returns the token of another process's claim. Null where that process has finished.
+ * The owner of the file is trusted, as it could write the token itself.
+ */
 function readClaimedToken(claim: string, target: string, uid: number): string | null {
   const owner = lstatSync(target, { throwIfNoEntry: false })?.uid ?? uid
-  const file = readOwnedTextFile(claim, [uid, owner], 'try again, or remove it if no other process is at it')
+  const file = readOwnedTextFile(claim, [uid, owner], 'try again, or remove it if no other process uses it')
   if (file === null || isToken(file.text)) return file?.text ?? null
   throw new StartError(`${claim} holds no token; remove it if it is not yours`)
 }
 
 function writeToken(target: string, before: string, token: string): void {
   const text = insertToken(before, token)
-  // It throws: nothing that cannot be read again takes the place of the file.
+  // Fails where the new text could not be read again, before it replaces the file.
   parseToken(text, target)
   replaceFile(target, text)
 }
@@ -79,7 +82,7 @@ function findExposedMode({ mode }: TextFile): number | null {
   return platform() === 'win32' || (mode & OTHERS_MASK) === 0 ? null : mode
 }
 
-/** Where links lead, so that the file behind a link is written and not the link replaced. */
+/** Resolves links, so that the file behind a link is written and the link stays. */
 function resolveLinks(path: string): string {
   try {
     return realpathSync(path)

@@ -1,4 +1,4 @@
-// Small text files that hold secrets: read with care, and written whole or not at all, for their owner alone.
+// Small text files with secrets. They are read carefully, and written atomically for their owner alone.
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -21,20 +21,20 @@ import { StartError } from '../start-error.ts'
 
 const OWNER_ONLY = 0o600
 const OTHERS_MASK = 0o077
-/** Nobody writes a longer one by hand. */
+/** The limit is far above any file written by hand. */
 const MAX_FILE_BYTES = 1 << 20
 
 export interface TextFile {
   readonly text: string
-  /** Its permission bits. */
+  /** The permission bits. */
   readonly mode: number
 }
 
 type RefusalFactory = (why: string, cause?: unknown) => StartError
 
 /**
- * A UTF-8 text of at most 1 MiB, or null where there is no file.
- * @throws StartError where it is no such thing, or cannot be read
+ * Reads a UTF-8 text of at most 1 MiB. Null where there is no file.
+ * @throws StartError where it is not such a text, or cannot be read
  */
 export function readTextFile(path: string): TextFile | null {
   const refuse: RefusalFactory = (why, cause) => new StartError(`${path} cannot be read (${why})`, { cause })
@@ -47,8 +47,8 @@ const UNTRUSTED_REASONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The same, of a file that nobody but one of `owners` can have put there or read: no link, and for its owner alone.
- * `advice` is what to do where it is another.
+ * Reads a file that only `owners` can have written or read: not a link, and
+ * accessible to its owner alone. `advice` tells what to do about another file.
  */
 export function readOwnedTextFile(path: string, owners: readonly number[], advice: string): TextFile | null {
   const refuse: RefusalFactory = (why, cause) =>
@@ -60,7 +60,7 @@ export function readOwnedTextFile(path: string, owners: readonly number[], advic
   })
 }
 
-/** What is opened is what is looked at: a name may lead elsewhere a moment later. */
+/** Checks the opened file and not its name, which may lead elsewhere a moment later. */
 function openAndRead(
   path: string,
   flag: number,
@@ -69,10 +69,10 @@ function openAndRead(
 ): TextFile | null {
   let file: number | null = null
   try {
-    // A pipe would be waited for. Windows has neither flag, and undefined adds nothing.
+    // Opening a pipe would block. Windows has neither flag, and undefined adds nothing.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flag)
     const stats = fstatSync(file)
-    if (!stats.isFile()) throw refuse('it is no file')
+    if (!stats.isFile()) throw refuse('it is not a file')
     check(stats)
     if (stats.size > MAX_FILE_BYTES) throw refuse('it is longer than 1 MiB')
     return { text: decodeUtf8(readFileSync(file), refuse), mode: stats.mode & 0o777 }
@@ -87,22 +87,22 @@ function openAndRead(
 
 function decodeUtf8(bytes: Uint8Array, refuse: RefusalFactory): string {
   try {
-    // A byte order mark stays.
+    // The decoder keeps a byte order mark.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     throw refuse('it is not UTF-8')
   }
 }
 
-/** Puts a text in the place of what is at `path`, whose owner keeps it. @throws StartError */
+/** Replaces the text at `path` and keeps its owner. @throws StartError */
 export function replaceFile(path: string, text: string): void {
   const keep = (file: number) => keepOwner(file, path)
   writeAtomically(path, text, keep, (draft) => renameSync(draft, path))
 }
 
 /**
- * Puts a text at `path`, for this user alone; where something is already, it stays. `uid` is whose the files of this user
- * are there, which on a disk of the network may be another number than that of the process.
+ * Writes a text to `path` for this user alone, unless the file exists. `uid` is the owner of this user's files there; a network disk may
+ * show another number than the process has.
  * @throws StartError
  */
 export function createFileIfAbsent(path: string, text: string): { put: boolean; uid: number } {
@@ -149,14 +149,14 @@ function writeAtomically(path: string, text: string, prepare: FilePreparation, p
   }
 }
 
-/** What an administrator writes for somebody stays theirs; nobody else takes a file away from its owner. */
+/** A file that an administrator writes for another user stays that user's. No other user may take a file from its owner. */
 function keepOwner(file: number, path: string): void {
   const before = statSync(path, { throwIfNoEntry: false })
   if (before && before.uid !== fstatSync(file).uid) fchownSync(file, before.uid, before.gid)
 }
 
 function fsyncFolder(path: string): void {
-  // Windows has no such thing, and needs none.
+  // Windows does not support it and does not need it.
   if (platform() === 'win32') return
   const folder = openSync(path, 'r')
   try {

@@ -1,5 +1,5 @@
-// The token that deployment tooling gives to a deployed container: where it is looked for, and how one is made.
-// The running server knows nothing of it: it does not protect the API.
+// The token that deployment tools give to a deployed container: where it is read from, and how it is made. The running server does not use
+// it: the token does not protect the API.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { StartError } from '../start-error.ts'
 import { readOrCreateToken, readStoredToken, type StoredToken } from './deployment-token-file.ts'
@@ -7,22 +7,22 @@ import { isToken, TOKEN_RULE, TOKEN_VARIABLE } from './token-format.ts'
 
 export interface TokenLocations {
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** The path of a `deployment.yaml`, which need not be there. */
+  /** The path of a `deployment.yaml`, which may be missing. */
   readonly config_file: string
 }
 
 export interface ServerToken {
   readonly token: string
   readonly source: 'environment' | 'file' | 'generated'
-  /** What is wrong with the place where it is kept, in a sentence. */
+  /** A sentence about a problem with the file that holds the token. */
   readonly warning: string | null
 }
 
 const TOKEN_BYTES = 32
 
 /**
- * The token of the environment, else the one in the file; null where neither has one.
- * @throws StartError where one of them has something that is no token, or the file cannot be read
+ * Returns the token of the environment, else the one in the file. Null where neither has one.
+ * @throws StartError for an invalid token, or a file that cannot be read
  */
 export function findServerToken({ environment, config_file }: TokenLocations): ServerToken | null {
   const given = environment[TOKEN_VARIABLE]?.trim() || null
@@ -35,8 +35,8 @@ export function findServerToken({ environment, config_file }: TokenLocations): S
 }
 
 /**
- * The same, and where there is none a new one: 32 random bytes in base64url, kept in the file, which is its owner's alone
- * from then on. Processes that do so at once get the same one.
+ * Returns the token, or makes one: 32 random bytes in base64url, stored in the file, which only its owner can read from then on. Concurrent
+ * processes get the same token.
  * @throws StartError as above, or where the file cannot be written
  */
 export function resolveServerToken(places: TokenLocations): ServerToken {
@@ -52,11 +52,11 @@ function toServerToken({ token, exposed_mode }: StoredToken, source: 'file' | 'g
   const warning =
     exposed_mode === null
       ? null
-      : `others may read it (mode ${exposed_mode.toString(8)}); make it private with chmod 600`
+      : `other users may read it (mode ${exposed_mode.toString(8)}); make it private with chmod 600`
   return { token, source, warning }
 }
 
-/** Compares two tokens in a time that tells nothing of their content, also where they differ in length. */
+/** Compares two tokens in constant time, even where their lengths differ. */
 export function isSameToken(a: string, b: string): boolean {
   return timingSafeEqual(sha256(a), sha256(b))
 }

@@ -1,13 +1,13 @@
-// Notices the end of make or npm above this process: killed, they pass on no signal, and what they started would go on, holding its port and folder.
-// Whoever starts this process in another way, such as systemd, docker or a shell, may leave it alone.
+// Notices the end of make or npm above this process. A killed make or npm passes on no signal, and its children would keep their port and
+// folder. Another starter, such as systemd, docker or a shell, may leave this process running.
 import { readFileSync, readlinkSync } from 'node:fs'
 
-/** How often it looks, in milliseconds. */
+/** The interval between checks, in milliseconds. */
 const LOOK_MS = 1_000
 const RUNNER = /^(?:g?make$|np[mx]\b|pnpm\b|yarn\b)/
 const SHELL = /^(?:ba|da|a|z)?sh$/
 
-/** Runs `run` once, when make or npm, or the shell between them and this process, has ended. Linux alone tells. */
+/** Calls `run` once, when make or npm, or the shell between them and this process, has ended. It works only on Linux. */
 export function whenAbandoned(run) {
   const above = runnerAbove()
   if (above.length === 0) return
@@ -19,12 +19,12 @@ export function whenAbandoned(run) {
   timer.unref()
 }
 
-/** The ids of the processes from the parent up to make or npm; none where neither started this process. */
+/** The ids of the processes from the parent up to make or npm. Empty where neither started this process. */
 function runnerAbove() {
   const parent = process.ppid
   const name = nameOf(parent)
   if (RUNNER.test(name)) return [parent]
-  // `sh -c COMMAND` ends before a command that it puts into the background, whose standard input is then nothing.
+  // `sh -c COMMAND` ends before a command that it starts in the background. The command's standard input is empty then.
   if (!SHELL.test(name) || !isCommandShell(parent) || !hasInput()) return []
   const above = parentOf(parent)
   return above !== null && RUNNER.test(nameOf(above)) ? [parent, above] : []
@@ -50,7 +50,7 @@ function hasInput() {
   }
 }
 
-/** The parent of a process; null where the process has ended. The name in the text may hold spaces and brackets. */
+/** The parent of a process; null where the process has ended. The process name in the text may hold spaces and brackets. */
 function parentOf(pid) {
   const text = read(pid, 'stat')
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// Runs its arguments with a Node that is new enough: `node src/launch/node.mjs FILE ARGS…`.
-// Passes on signals and the exit code, so that it can stand wherever `node` would. Where it is killed itself, the closed channel tells its child.
+// Runs its arguments with a supported Node: `node src/launch/node.mjs FILE ARGS…`. It passes on signals and the exit code, so it can
+// replace `node`. Where it is killed itself, the closed channel tells its child.
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { whenAbandoned } from './above.mjs'
 import { COMPILE_CACHE, pickNode } from './pick.mjs'
 
-/** Runs `args` with the picked Node and ends this process as the child ended. */
+/** Runs `args` with the selected Node, and ends this process as the child ended. */
 export function runNode(args) {
   const picked = pickNode({
     version: process.versions.node,

@@ -1,4 +1,4 @@
-// The types of pick.mjs, for those who import it from TypeScript.
+// The types of pick.mjs for imports from TypeScript.
 
 export interface Host {
   version: string

@@ -1,15 +1,18 @@
-// Finds a Node that is new enough to run the service: the one that runs this file, else the packaged one.
-// Plain JavaScript that any Node from 16 on can load; it imports nothing of the project.
+// Selects a Node that can run the service: the one that runs this file, else the packaged one. This file is plain JavaScript for Node 16
+// and later, and imports nothing from the project.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The oldest Node that runs TypeScript sources as they are and every dependency. package.json's `engines` asks hosts for less: theirs only has to start the packaged one. */
+/**
+ * The oldest Node that runs TypeScript sources directly, and all dependencies. `engines` in package.json asks less of hosts: their Node
+ * only starts the packaged one.
+ */
 export const MINIMUM = [24, 0, 0]
 
-/** Where Node keeps what it has compiled: the second start takes a third less time and 20 MB less memory. Not writable: nothing is kept. */
+/** Node's compile cache. The second start takes a third less time and 20 MB less memory. A read-only folder has no cache. */
 export const COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url))
 
 /** Platform to package and to the binary inside it. */
@@ -32,11 +35,11 @@ export function isNewEnough(version) {
 
 /**
  * @param {{version: string, execPath: string, platform: string, arch: string}} host facts of the running process
- * @returns {{path: string, own: boolean} | {missing: string}} the binary to use, or one line that says what is missing
+ * @returns {{path: string, own: boolean} | {missing: string}} the binary to use, or a line that says what to install
  */
 export function pickNode(host) {
   if (isNewEnough(host.version)) return { path: host.execPath, own: true }
-  const needed = `Node ${MINIMUM.join('.')} or newer is needed and this is ${host.version}`
+  const needed = `Node ${MINIMUM.join('.')} or newer is needed, but this is ${host.version}`
   const packaged = PACKAGED[`${host.platform}-${host.arch}`]
   if (!packaged)
     return { missing: `${needed}; no packaged Node exists for ${host.platform}-${host.arch}: install a newer Node.` }
@@ -49,7 +52,7 @@ export function pickNode(host) {
 
 /**
  * @param {URL} manifest the package.json of a clone
- * @returns {string | null} one line that says which of its packages are not installed and what to do; null where none is missing
+ * @returns {string | null} a line that names its missing packages and the command to install them; null where none is missing
  */
 export function missingPackages(manifest) {
   const { dependencies } = JSON.parse(readFileSync(manifest, 'utf8'))

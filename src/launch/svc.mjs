@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `svc` executable: starts the service's entry, compiled where the package is installed, from source in a clone.
+// The `svc` executable. It starts the service: the compiled entry of an installed package, or the source of a clone.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { whenAbandoned } from './above.mjs'

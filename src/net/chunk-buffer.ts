@@ -1,12 +1,13 @@
-// Pieces of a body that are kept until all of it has come. One takes some hundred bytes besides its own: very small ones are put together on the way.
+// Collects the chunks of a body until it is complete. A chunk costs some
+// hundred bytes besides its content, so very small chunks are joined.
 
-/** Bytes. */
+/** Chunks with fewer bytes are joined. */
 const SMALL_CHUNK_BYTES = 1_024
 
 export class ChunkBuffer {
   readonly #chunks: Uint8Array[] = []
   #smallChunks: Uint8Array[] = []
-  /** Bytes in it. */
+  /** Bytes in the pending small chunks. */
   #smallBytes = 0
 
   add(piece: Uint8Array): void {
@@ -20,7 +21,7 @@ export class ChunkBuffer {
     if (this.#smallBytes >= SMALL_CHUNK_BYTES) this.#joinSmallChunks()
   }
 
-  /** All of them, in their order. */
+  /** Returns all chunks in order. */
   chunks(): readonly Uint8Array[] {
     this.#joinSmallChunks()
     return this.#chunks

@@ -1,13 +1,17 @@
-// The end of a connection whose peer may still be sending: long enough for it to see its answer, and no longer.
+// Closes a connection whose peer may still be sending. The connection stays
+// open long enough for the peer to read its answer, and no longer.
 import type { Duplex } from 'node:stream'
 
-/** A client that sends first and reads afterwards gets through what the kernels hold and this: an answer for bodies of 1 MiB and more. */
+/**
+ * A client may send its whole body before it reads the answer. With this limit
+ * and the kernel's buffers, bodies of 1 MiB and more get an answer.
+ */
 const MAX_DISCARDED_BYTES = 2 * 1024 * 1024
 
 /**
- * Ends our side once all is sent, and drops what the peer says until it ends its own: for `linger_ms` (milliseconds) and 2 MiB at most.
- * Closing at once, with something unread, would reset the connection, and the peer might never see its answer (RFC 9112, section 9.6).
- * Whoever listened to the socket before hears no more of its data.
+ * Ends our side once everything is sent, and discards incoming bytes until the peer ends its side. The limits are `linger_ms` milliseconds
+ * and 2 MiB. Closing at once, with unread bytes, would reset the connection. The peer might then never see its answer (RFC 9112, section
+ * 9.6). Earlier listeners of the socket get no more data.
  */
 export function closeLingering(socket: Duplex, linger_ms: number): void {
   const cut = setTimeout(() => socket.destroy(), linger_ms)

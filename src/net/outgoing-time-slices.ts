@@ -1,4 +1,6 @@
 import { TimeSliceScheduler } from '../shared/time-slices.ts'
 
-/** Of long work on what nodes send and receive: one slice of it in each turn, however many bodies there are. */
+/**
+ * Schedules long work on the bodies that nodes send and receive. Each turn of the event loop has one slice, however many bodies there are.
+ */
 export const outgoingTimeSlices = new TimeSliceScheduler()

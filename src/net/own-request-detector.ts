@@ -1,41 +1,41 @@
-// Which requests this process sends on behalf of users, so that it knows one that comes back to its own port. Such a request is never
-// trusted by its place: it comes from this machine, and from whoever wrote a workflow.
+// Recognizes requests that this process sends on behalf of users and that come back to its own port. Such a request comes from this
+// machine, but the author of a workflow controls it. Its source address therefore gives it no trust.
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 import { parseIpAddress } from './ip-addresses.ts'
 
-/** What it adds to the requests of nodes, where an address cannot tell: a NAT or a proxy on the way makes it another one. */
+/** The process adds this header to the requests of nodes. A NAT or a proxy on the way changes the address, but keeps the header. */
 const MARK_HEADER = 'x-svc-sender'
 
 type SocketEndpoints = Partial<Pick<Socket, 'localAddress' | 'localPort' | 'remoteAddress' | 'remotePort'>>
 
-/** Where a connection begins and ends, as it is seen from this side. Addresses as `canonicalizeIpAddress` gives them. */
+/** The two ends of a connection, as this process sees them. `canonicalizeIpAddress` gives the addresses. */
 interface OwnConnection {
   readonly from: string
   readonly to: string
   readonly to_port: number
 }
 
-/** An address in its one spelling: an IPv4-mapped one is its IPv4 address, and a zone is left out. */
+/** Returns the canonical spelling of an address. An IPv4-mapped address becomes its IPv4 address, and the zone is removed. */
 export function canonicalizeIpAddress(text: string): string {
   return parseIpAddress(text)?.toString() ?? text
 }
 
 export class OwnRequestDetector {
-  /** To be set on a request after the headers that a user gives. Its value says nothing, and is another one in each process. */
+  /** The headers to set after a user's own headers. Their value is random and differs in each process. */
   readonly markHeaders: Readonly<Record<string, string>>
   readonly #mark: string
-  /** By the port on this side. While they are open: nearly always there are few or none. */
+  /** Open connections by the port on this side. There are nearly always few or none. */
   readonly #connectionsByPort = new Map<number, Set<OwnConnection>>()
 
-  /** `mark`: what nobody else sends, in characters of a header. */
+  /** `mark`: a secret value in characters of a header. */
   constructor(mark: string) {
     this.#mark = mark
     this.markHeaders = { [MARK_HEADER]: mark }
   }
 
-  /** Knows a connection from now until it closes. To be called when it is made and before anything is sent on it. */
+  /** Registers a connection until it closes. The caller registers it before anything is sent on it. */
   trackConnection(socket: Socket): void {
     const { localAddress, localPort, remoteAddress, remotePort } = socket
     if (!localAddress || !localPort || !remoteAddress || !remotePort) return
@@ -52,7 +52,7 @@ export class OwnRequestDetector {
     })
   }
 
-  /** Connects as `connector` does, and knows the connections. */
+  /** Connects as `connector` does, and registers the connections. */
   trackConnector(connector: buildConnector.connector): buildConnector.connector {
     return (options, done) =>
       connector(options, (...[error, socket]) => {
@@ -62,12 +62,12 @@ export class OwnRequestDetector {
       })
   }
 
-  /** Whether this process sent a request that has come to it: it bears the mark, or came on a connection that is known. */
+  /** Whether this process sent the request: the request bears the mark, or came on a registered connection. */
   isOwnRequest({ headers, socket }: Pick<IncomingMessage, 'headers'> & { readonly socket: SocketEndpoints }): boolean {
     return headers[MARK_HEADER] === this.#mark || this.isOwnConnection(socket)
   }
 
-  /** Whether a connection that has come to it is one that it knows: nobody between the two ends has had a say. */
+  /** Whether this process made the connection that it accepted. No proxy stands between the two ends then. */
   isOwnConnection(socket: SocketEndpoints): boolean {
     const found = this.#connectionsByPort.get(socket.remotePort ?? 0)
     return found !== undefined && this.#isAmong(found, socket)

@@ -1,22 +1,29 @@
-// How long bytes of peers are taken apart in one turn of the event loop. A packet may hold thousands of frames or chunks, which cost milliseconds, and
-// packets of very many connections may come at once.
+// Limits how long the process parses incoming bytes in one turn of the event loop. A packet may hold thousands of frames or chunks, which
+// take milliseconds. Packets of very many connections may come at once.
 
 import { eventLoopTurnMs, hasEventLoopTurn } from '../shared/time-slices.ts'
 
-/** Milliseconds, in all connections together. What is taken apart then is taken apart to its end. */
+/** Milliseconds for all connections together. A packet that is begun is parsed to its end. */
 const READ_BUDGET_MS = 8
-/** Of so many turns in which a connection came in, one behind the other, reading has some: a packet of thousands of requests takes much longer than such a turn. */
+/**
+ * After this many turns in a row that accepted a connection, some turns read. A
+ * packet of thousands of requests takes much longer than such a turn.
+ */
 const MAX_TURNS_WITHOUT_READS = 64
-/** Connections that are resumed in one turn bring something in the next: in a turn alone, all of them together would have one packet read. */
+/**
+ * Connections that are resumed in one turn deliver data in the next. In a
+ * single turn, all of them together would have only one packet read.
+ */
 const CONSECUTIVE_READ_TURNS = 2
 
-/** A connection. */
 export interface PausableConnection {
-  /** Where it comes from: origins of many connections do not keep others waiting. */
+  /** The origin of the connection. An origin with many connections does not delay others. */
   readonly origin?: string
-  /** Whether its packets hold very much: then a little of it is read in each turn, so that those behind it have theirs. */
+  /**
+   * Whether the connection's packets are very large. Each turn then reads only a part of them, so that other connections are not delayed.
+   */
   readonly isFlood?: boolean
-  /** Reads nothing more until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void
   resume(): void
 }
@@ -25,22 +32,25 @@ function isReadTurn(): boolean {
   return hasEventLoopTurn(MAX_TURNS_WITHOUT_READS, CONSECUTIVE_READ_TURNS)
 }
 
-/** Of connections of one kind: what came on those of another does not wait for them. */
+/** Throttles connections of one kind. Connections of another kind have a throttle of their own. */
 export class ReadThrottle {
-  /** By origin, those that were read from and those that were not yet. What was read from last comes last, sets and lines of each. No set is empty. */
+  /**
+   * Connections by origin, apart for those that were read and those that were not. The
+   * most recently read origins and connections come last. No set is empty.
+   */
   readonly #connectionsByOrigin = new Map<string, Set<PausableConnection>>()
-  /** Those that were read from. */
+  /** Connections that were read. */
   readonly #readConnections = new WeakSet<PausableConnection>()
-  /** Whether all are, until the next turn that reading has. */
+  /** Whether all connections are paused until the next turn that reads. */
   #arePaused = false
-  /** Those that have been read from enough in this turn. */
+  /** Connections that have used their share of this turn. */
   readonly #floodPaused = new Set<PausableConnection>()
-  /** When a turn's first packet was taken apart; null before. */
+  /** When the first packet of this turn was parsed; null before. */
   #turnStartedAt: number | null = null
 
   add(line: PausableConnection): void {
     this.#insert(line)
-    // Node begins to read from a new connection when what it does now has ended.
+    // Node begins to read from a new connection when the current callback has ended.
     if (this.#arePaused) queueMicrotask(() => line.pause())
   }
 
@@ -51,7 +61,7 @@ export class ReadThrottle {
     if (lines?.delete(line) && lines.size === 0) this.#connectionsByOrigin.delete(key)
   }
 
-  /** Something from the line was taken apart. */
+  /** Records that data of a connection was parsed. */
   recordRead(line: PausableConnection): void {
     if (this.#turnStartedAt === null) {
       this.#turnStartedAt = performance.now()
@@ -99,7 +109,7 @@ export class ReadThrottle {
     for (const line of paused) line.resume()
   }
 
-  /** The first line of each set, and then all others. */
+  /** Returns the first connection of each origin, and then all others. */
   #resumeOrder(): Iterable<PausableConnection> {
     const sets = [...this.#connectionsByOrigin.values()]
     const first = sets.map(([line]) => line!)

@@ -1,45 +1,45 @@
-// How much memory answers take that wait for their readers, of all connections together. Where it is too much, connections are cut: those of the owner for
-// whom most is held, and of these the one first whose reader has taken nothing for the longest time. What is small is not told to it, and costs nothing.
+// Accounts the memory of answers that wait for their readers, over all connections. Beyond the limit, connections are cut: those of the
+// owner with the most memory first, and of these the longest idle reader. Small answers are not counted and cost nothing.
 import { estimateMemorySteps } from '../engine/node-api/values/measure.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { heapShareBytes } from '../payloads/fair-memory-account.ts'
 import type { Steps, TimeSliceScheduler } from '../shared/time-slices.ts'
 
-/** In bytes: what an answer holds is told from here on. */
+/** Answers are counted from this size on, in bytes. */
 export const LARGE_RESPONSE_BYTES = 262_144
 
-/** What all of them may hold of the heap. */
+/** The share of the heap that all answers may hold. */
 const HEAP_FRACTION = 1 / 8
-/** Readers that were cut are told of at most so often, in milliseconds. */
+/** The shortest time between two log lines about cut readers, in milliseconds. */
 const LOG_INTERVAL_MS = 60_000
 
 export interface ResponseBufferLimits {
-  /** In bytes. */
+  /** Bytes. */
   readonly most: number
   readonly tell_ms: number
 }
 
-/** What may be held where a body has at most `max_body_bytes`: two answers of one such value as a text have room in a small heap as well. */
+/** The limit in bytes, where a body has at most `max_body_bytes`. A small heap has room for two answers with one such value as text. */
 export function maxResponseBufferBytes(max_body_bytes: number): number {
   return Math.max(heapShareBytes(HEAP_FRACTION), 2 * 2 * max_body_bytes)
 }
 
 interface OwnerBuffers {
   held: number
-  /** Those for whom something is held; first who has taken nothing for the longest time. */
+  /** The readers with held memory, the longest idle one first. */
   readonly readers: Set<ResponseReader>
 }
 
-/** About so many bytes of memory. How many a character takes is not to be seen. */
+/** Estimates the memory of a text or of bytes. How many bytes a character takes is unknown, so two are assumed. */
 export function estimateBytes(content: string | Uint8Array): number {
   return typeof content === 'string' ? 2 * content.length : content.byteLength
 }
 
-/** Steps of about a thousand values each. */
+/** The number of steps to try at once, of about a thousand values each. */
 const STEPS_AT_ONCE = 8
 
-/** About how many bytes a container takes: at once where it was measured before or is not very large, else in time slices of its owner, for the reader. */
+/** Estimates the memory of a container: at once where it is known or small, else in the owner's time slices. */
 export function estimateContainerBytes(
   container: object,
   slices: Pick<TimeSliceScheduler, 'run'>,
@@ -55,7 +55,8 @@ export function estimateContainerBytes(
 }
 
 /**
- * Has `run` do steps for a reader. Where its connection ends before they are done, what they work on is let go of at once: their turn may be far.
+ * Has `run` do steps for a reader. Where the reader's connection ends first, the
+ * steps release their data at once, because their turn may come late.
  * @throws SERVICE_UNAVAILABLE then
  */
 export function runForReader<T>(
@@ -66,22 +67,22 @@ export function runForReader<T>(
   return reader ? new ReaderWork(steps, run).waitFor(reader) : run(steps)
 }
 
-/** Steps that are done as long as any reader waits for them. */
+/** Steps that go on as long as a reader waits for them. */
 export class ReaderWork<T> {
-  /** Null once they are done, or nobody waits for them. */
+  /** Null once the steps are done, or no reader waits for them. */
   #steps: Steps<T> | null
   #onEnd: (() => void) | null
   #waiting = 0
   readonly #done: Promise<T>
 
-  /** `over` is called once, when they are done or let go of. */
+  /** `over` is called once, when the steps are done or released. */
   constructor(steps: Steps<T>, run: (work: Steps<T>) => Promise<T>, over: () => void = () => {}) {
     this.#steps = steps
     this.#onEnd = over
     this.#done = run(this.#work()).finally(() => this.#end())
   }
 
-  /** What they come to. @throws SERVICE_UNAVAILABLE as soon as the connection of the reader has ended */
+  /** Returns the result of the steps. @throws SERVICE_UNAVAILABLE as soon as the reader's connection has ended */
   waitFor(reader: ResponseReader): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     this.#waiting++
@@ -116,7 +117,7 @@ export class ReaderWork<T> {
 export class ResponseBuffers {
   readonly #most: number
   readonly #owners = new Map<string, OwnerBuffers>()
-  /** By what is held for several: who does, the one first for whom it counts. */
+  /** The readers of each shared object. The object counts for the first of them. */
   readonly #shared = new Map<object, Set<{ readonly reader: ResponseReader }>>()
   readonly #logCut: () => void
   #total = 0
@@ -126,16 +127,16 @@ export class ResponseBuffers {
     { most, tell_ms = LOG_INTERVAL_MS }: Pick<ResponseBufferLimits, 'most'> & Partial<ResponseBufferLimits>,
   ) {
     this.#most = most
-    const text = 'connections are cut: their readers take too little of large answers'
+    const text = 'connections are cut: their clients read large answers too slowly'
     this.#logCut = throttle(tell_ms, (cut) => log.warn({ cut, most }, text))
   }
 
-  /** Who reads from one connection, which `cut` ends. */
+  /** Creates the reader of one connection. `cut` ends the connection. */
   createReader(owner: string, cut: () => void): ResponseReader {
     return new ResponseReader(this, owner, cut)
   }
 
-  /** Used by readers alone: holds so many bytes more for one, or fewer. */
+  /** Adds to, or takes from, the memory of a reader. Only readers call it. */
   adjust(reader: ResponseReader, bytes: number): void {
     if (bytes === 0) return
     const owner = this.#owners.get(reader.owner) ?? { held: 0, readers: new Set() }
@@ -149,7 +150,7 @@ export class ResponseBuffers {
     if (bytes > 0) this.#cutUntilWithinLimit(reader, bytes)
   }
 
-  /** Used by readers alone: the same of something that is one object for all who are sent it. Counts for one of them at a time. */
+  /** Holds an object that several readers share. The object counts for one reader at a time. Only readers call it. */
   share(reader: ResponseReader, object: object, bytes: number): () => void {
     const holders = this.#shared.get(object) ?? new Set()
     this.#shared.set(object, holders)
@@ -167,13 +168,15 @@ export class ResponseBuffers {
     })
   }
 
-  /** Used by readers alone: one has taken something. */
+  /** Marks a reader as the most recently active one. Only readers call it. */
   took(reader: ResponseReader): void {
     const readers = this.#owners.get(reader.owner)?.readers
     if (readers?.delete(reader)) readers.add(reader)
   }
 
-  /** Cuts until what is held is no longer too much. The one that more is held for stays, unless that is twice of what may be held for all. */
+  /**
+   * Cuts readers until the total is within the limit. The reader that caused the excess stays, unless it holds more than twice the limit.
+   */
   #cutUntilWithinLimit(comer: ResponseReader, bytes: number): void {
     while (this.#total > this.#most) {
       const reader = this.#chooseReaderToCut(comer, bytes)
@@ -184,7 +187,7 @@ export class ResponseBuffers {
     }
   }
 
-  /** Of whoever holds most, and not only what stays. */
+  /** Chooses a reader of the owner with the most memory. The newly added memory alone is no reason to cut a reader. */
   #chooseReaderToCut(comer: ResponseReader, bytes: number): ResponseReader | undefined {
     // One answer may count in several forms until it is sent: its text, its value and its bytes.
     const spared = comer.heldBytes > 2 * this.#most ? bytes : comer.heldBytes
@@ -203,7 +206,7 @@ export class ResponseBuffers {
 
 export class ResponseReader {
   readonly owner: string
-  /** Bytes. Written by the account alone. */
+  /** Bytes. Only the account changes it. */
   heldBytes = 0
   readonly #account: ResponseBuffers
   readonly #disconnect: () => void
@@ -216,18 +219,18 @@ export class ResponseReader {
     this.#disconnect = cut
   }
 
-  /** Whether nothing more is sent to it. */
+  /** Whether the connection has ended. */
   get hasEnded(): boolean {
     return this.#ended
   }
 
-  /** Holds so many bytes until the returned function is called. */
+  /** Holds bytes until the returned function is called. */
   hold(bytes: number): () => void {
     this.adjust(bytes)
     return callOnce(() => this.adjust(-bytes))
   }
 
-  /** The same of what others may be sent as the very same object: it counts once. */
+  /** Holds an object that other readers may share. The object counts once. */
   share(object: object, bytes: number): () => void {
     if (this.#ended) return () => {}
     const release = this.#account.share(this, object, bytes)
@@ -238,24 +241,24 @@ export class ResponseReader {
     }
   }
 
-  /** Calls `ended` when its connection ends, at once where it has, and not once the returned function is called. */
+  /** Calls `ended` when the connection ends, or at once where it has ended. The returned function removes the listener. */
   onEnd(ended: () => void): () => void {
     if (this.#ended) ended()
     else this.#endListeners.add(ended)
     return () => void this.#endListeners.delete(ended)
   }
 
-  /** Holds so many bytes more, or fewer. */
+  /** Adds to, or takes from, the held bytes. */
   adjust(bytes: number): void {
     if (!this.#ended) this.#account.adjust(this, bytes)
   }
 
-  /** It has taken something: others who have not are cut before. */
+  /** Records that the client has read something. Idle readers are cut before it. */
   took(): void {
     this.#account.took(this)
   }
 
-  /** Its connection has ended: nothing is held for it any more. */
+  /** Ends the reader and releases everything that it holds. */
   end(): void {
     for (const ended of this.#endListeners) ended()
     this.#endListeners.clear()
@@ -263,7 +266,7 @@ export class ResponseReader {
     this.#ended = true
   }
 
-  /** Ends its connection. */
+  /** Ends the connection. */
   disconnect(): void {
     this.end()
     this.#disconnect()
@@ -279,7 +282,7 @@ function callOnce(run: () => void): () => void {
   }
 }
 
-/** Tells of the first one at once, and of those that follow within `ms` together. */
+/** Reports the first event at once. Events that follow within `ms` are reported together. */
 function throttle(ms: number, tell: (count: number) => void): () => void {
   let count = 0
   let waiting = false

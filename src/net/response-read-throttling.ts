@@ -1,21 +1,21 @@
-// What servers answer, taken apart a little at a time. The library takes apart at once what it reads at once, and a few kilobytes may be thousands of chunks,
-// of trailers or of heads of interim answers. Answers of many servers may come in one turn of the event loop.
+// Throttles how fast the HTTP library parses answers. The library parses at once everything that it reads at once. A few kilobytes may hold
+// thousands of chunks, trailers or heads of interim answers. Answers of many servers may come in one turn of the event loop.
 import type { Socket } from 'node:net'
 import { type PausableConnection, ReadThrottle } from './read-throttle.ts'
 
-/** Bytes that the library is given at once. */
+/** Bytes that the library gets at once. */
 const SLICE_BYTES = 8_192
 
 const readThrottle = new ReadThrottle()
 
-/** Has whoever calls `read` on a connection, at `readable`, get it in pieces, and wait where all connections have used their time in this turn. */
+/** Makes `read`, called at `readable`, return slices. Reads wait where all connections have used their time in this turn. */
 export function throttleResponseReads(socket: Socket): void {
   const line = new ThrottledResponseSocket(socket)
   readThrottle.add(line)
   socket.once('close', () => readThrottle.remove(line))
 }
 
-/** What waits is as if it had come later. */
+/** Bytes that wait appear to the library as if they had come later. */
 class ThrottledResponseSocket implements PausableConnection {
   readonly #socket: Socket
   readonly #read: Socket['read']
@@ -25,7 +25,7 @@ class ThrottledResponseSocket implements PausableConnection {
   constructor(socket: Socket) {
     this.#socket = socket
     this.#read = socket.read.bind(socket)
-    // With a size Node itself asks.
+    // Node itself calls `read` with a size.
     socket.read = (size?: number) => (size === undefined ? this.#readSlice() : this.#read(size))
   }
 
@@ -35,13 +35,13 @@ class ThrottledResponseSocket implements PausableConnection {
 
   resume(): void {
     this.#isPaused = false
-    // Not before all others may be read again: it may be paused once more meanwhile.
+    // All other connections may be read first. This connection may be paused again meanwhile.
     if (this.#hasUnreadBytes) queueMicrotask(this.#emitReadable)
   }
 
   #readSlice(): Buffer | null {
     const { readableLength, destroyed } = this.#socket
-    // Where an answer has more headers than it may, the library goes on to its last byte: the rest is nobody's.
+    // Where an answer has too many headers, the library would still parse the rest. The rest is discarded.
     if (destroyed) return null
     if (readableLength > 0) readThrottle.recordRead(this)
     this.#hasUnreadBytes = this.#isPaused && readableLength > 0

@@ -1,5 +1,5 @@
-// Secrets that must not be read again in what is told of a request: found, and replaced, in each form in which they may come back.
-// They are found as those of users are: one pattern of all forms of long secrets would be too long, and an error about it would hold them.
+// Masks secrets in messages about a request, in each form in which a server may return them. Long secrets are found as users' secrets are.
+// One pattern of all their forms would be too long, and an error about the pattern would reveal them.
 
 import { createShortForms, MIN_SECRET_LENGTH } from '../redaction/matching/secret-encodings.ts'
 import { SecretIndex } from '../redaction/matching/secret-index.ts'
@@ -7,15 +7,15 @@ import { Redactor } from '../redaction/redactor.ts'
 import { forEachSteps, runToCompletion, type Steps } from '../shared/time-slices.ts'
 
 const REPLACEMENT = '***'
-/** Characters of one pattern: from some hundred thousand on there may be none. */
+/** The most characters of one pattern. The engine refuses patterns of some hundred thousand characters. */
 const MAX_PATTERN_LENGTH = 65_536
-/** Characters that are looked at in one step, and of those behind them as many as the longest form of a short secret has. */
+/** Characters that one step scans. The step also scans as many following characters as the longest form of a short secret has. */
 const SCAN_LENGTH = 65_536
 const MAX_SHORT_FORM_LENGTH = 1_024
 
 export type SecretMask = (text: string) => string
 
-/** Made when it is first called: of most requests nothing has to be looked for in much. */
+/** Creates the mask at its first call, because most requests never need one. */
 function createLazyMask(make: () => SecretMask): SecretMask {
   let mask: SecretMask | null = null
   return (text) => {
@@ -24,14 +24,14 @@ function createLazyMask(make: () => SecretMask): SecretMask {
   }
 }
 
-/** For secrets of 8 characters or more. */
+/** For secrets with 8 characters or more. */
 function* createLongSecretMaskSteps(secrets: readonly string[]): Steps<SecretMask> {
   const finder = new SecretIndex()
   yield* forEachSteps(new Set(secrets), (secret) => finder.add(secret, null), 1)
   return (text) => finder.replace(text, REPLACEMENT, null)
 }
 
-/** For shorter ones. */
+/** For secrets with fewer than 8 characters. */
 function* createShortSecretMaskSteps(secrets: readonly string[]): Steps<SecretMask> {
   const found = new Set<string>()
   yield* forEachSteps(secrets, (secret) => {
@@ -41,13 +41,13 @@ function* createShortSecretMaskSteps(secrets: readonly string[]): Steps<SecretMa
   return (text) => patterns.reduce((left, pattern) => left.replace(pattern, REPLACEMENT), text)
 }
 
-/** Of any of the forms, the longest first, so that none is replaced in part. */
+/** Builds patterns that match any of the forms. The longest form comes first, so that no form is replaced in part. */
 function buildPatterns(forms: readonly string[]): RegExp[] {
   const patterns: RegExp[] = []
   let some: string[] = []
   let length = 0
   const end = () => {
-    // The earlier of two alternatives counts. In texts of any length one pass is faster than one for each form.
+    // The first matching alternative counts. One pass is faster than a pass for each form.
     if (some.length > 0) patterns.push(new RegExp(some.join('|'), 'g'))
     some = []
     length = 0
@@ -67,14 +67,14 @@ function isLongSecret(secret: string): boolean {
 }
 
 /**
- * For what is shown of a request in a message: every secret is replaced, however short, also where its bytes are read as what they are not: headers have
- * a character for each byte, and servers name charsets that their answers are not in.
+ * Creates a mask for messages about a request. It replaces every secret, however short. It also replaces the secret's bytes when they are
+ * decoded wrongly: headers have one character for each byte, and servers may name a wrong charset.
  */
 export function createStrictMask(secrets: readonly string[]): SecretMask {
   return createLazyMask(() => runToCompletion(createStrictMaskSteps(secrets)))
 }
 
-/** The same mask, made in steps: a secret has many forms, and a request may hold a thousand secrets. */
+/** Creates the same mask in steps. A secret has many forms, and a request may hold a thousand secrets. */
 export function* createStrictMaskSteps(secrets: readonly string[]): Steps<SecretMask> {
   const all = withByteReadings(secrets)
   const short = all.filter((secret) => secret !== '' && !isLongSecret(secret))
@@ -85,17 +85,17 @@ export function* createStrictMaskSteps(secrets: readonly string[]): Steps<Secret
   return (text) => shortOnes(longOnes(text))
 }
 
-/** Each byte as one character, so that text can be found among bytes that are none. */
+/** Maps each byte to one character, so that text can be found in binary data. */
 function toLatin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 
-/** What decoders read where a charset is called Latin-1 (WHATWG Encoding). */
+/** The decoder for charsets that are called Latin-1 (WHATWG Encoding). */
 const WINDOWS_1252_DECODER = new TextDecoder('windows-1252')
 
 const ASCII_ONLY = /^\p{ASCII}*$/u
 
-/** The secrets as texts have them and as their bytes do, read by one character for each: those of ASCII are the same. */
+/** Returns the secrets, and their UTF-8 bytes read as one character each. The two are the same for ASCII. */
 function withByteReadings(secrets: readonly string[]): string[] {
   return secrets.flatMap((secret) => {
     if (ASCII_ONLY.test(secret)) return [secret]
@@ -104,7 +104,7 @@ function withByteReadings(secrets: readonly string[]): string[] {
   })
 }
 
-/** Whether a text, or bytes, hold any of the secrets in one of their forms. To be made once for all that is looked at. */
+/** Returns a function that tells whether a text, or bytes, hold any of the secrets in any form. Create it once for all content. */
 export function createSecretSearch(secrets: readonly string[]): (content: string | Uint8Array) => boolean {
   const mask = createStrictMask(secrets)
   return (content) => {
@@ -113,7 +113,7 @@ export function createSecretSearch(secrets: readonly string[]): (content: string
   }
 }
 
-/** The same of long content, in steps. */
+/** Searches long content in steps. */
 export function* containsSecretSteps(secrets: readonly string[], content: string | Uint8Array): Steps<boolean> {
   const all = withByteReadings(secrets).filter((secret) => secret !== '')
   if (all.length === 0) return false
@@ -130,10 +130,10 @@ export function* containsSecretSteps(secrets: readonly string[], content: string
   return false
 }
 
-/** Secrets in what a server answered, each replaced that has 8 characters or more: too much else looks like shorter ones. */
+/** Masks secrets in a server's answer. Only secrets with 8 characters or more are masked: shorter ones match too much other text. */
 export interface ResponseMask {
   readonly text: SecretMask
-  /** The number, or a text in its place. */
+  /** Returns the number, or a masked text in its place. */
   number(value: number): number | string
   bytes(value: Uint8Array): Uint8Array
 }
@@ -147,7 +147,7 @@ export function createResponseMask(secrets: readonly string[]): ResponseMask {
     number: (value) => {
       if (numbers.size === 0) return value
       const written = String(value)
-      // One of more digits than it can hold comes back rounded, and still tells most of them.
+      // A number with too many digits is rounded and still reveals most of them.
       const masked = numbers.has(value) ? REPLACEMENT : text(written)
       return masked === written ? value : masked
     },

@@ -1,10 +1,10 @@
-// Requests whose body may take longer than others: as long as it takes, if only it keeps coming.
+// Tracks requests whose body may take long. Such a body has no time limit as long as bytes keep coming.
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How often it is looked at what has come, in milliseconds. */
+/** How often the received bytes are checked, in milliseconds. */
 const CHECK_INTERVAL_MS = 30_000
-/** Bytes that have to come in each window. */
+/** The fewest bytes for each interval. */
 const MIN_BYTES_PER_INTERVAL = 4_096
 
 export class UploadStallDetector {
@@ -15,7 +15,7 @@ export class UploadStallDetector {
     this.#window_ms = window_ms
   }
 
-  /** Tells when the body of a request has come to a halt, or nearly so, until it is disposed of. A reader that stops is not held against it. */
+  /** Calls `onStall` when the body of a request has nearly stopped. Disposal ends the watch. A paused reader does not count as a stall. */
   watch(request: IncomingMessage, onStall: () => void): Disposable {
     const { socket } = request
     let seen = socket.bytesRead

@@ -1,4 +1,5 @@
-// Acknowledged means stored, through every door: what a server acknowledges is found by one that starts on what a kill at that moment leaves.
+// Acknowledged means stored, over every transport. A server that starts on the
+// data of a kill at an acknowledgement finds what was acknowledged.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +14,7 @@ import { copyTo, kill, type Strike } from './moment.ts'
 import { Found, type Row, World } from './row.ts'
 import { environmentOf, PREVIEW, ROWS, startToolModel, TABLE } from './table.ts'
 
-/** Everything that a token for reading is not good for, and every method that is not to read. */
+/** All requests that a read token does not allow, and all methods that change something. */
 const CHANGING = [
   ...operationManifest
     .filter(({ method, scope }) => scope === 'write' || (method !== 'get' && method !== 'head'))
@@ -25,7 +26,7 @@ const CHANGING = [
     .map(({ command }) => command as string),
 ]
 
-/** So many rows are struck by a real kill in a run of the tests; in a long one all of them. */
+/** The number of rows that a real kill interrupts in a normal run. A long run kills for all rows. */
 const KILLS = Math.min(ROWS.length, scaled(2))
 
 test('every operation and command that may change something has a row, or a reason to have none', () => {
@@ -58,7 +59,7 @@ describe('what is acknowledged is stored', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** Sends the request of a row, strikes at its acknowledgement, and looks into the folder that this left. */
+  /** Sends the request of a row, interrupts the server at its acknowledgement, and checks the data folder. */
   async function strikeAndLook(row: Row, strike: Strike, left: string): Promise<void> {
     await using world = new World(server)
     const look = await row.send(world, strike)

@@ -1,4 +1,4 @@
-// What each command that may change something promises with its acknowledgement.
+// The promise of each command's acknowledgement, for commands that may change something.
 import assert from 'node:assert/strict'
 import type { ChatMessage, JobSnapshot, Workflow } from '../../generated/types.ts'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
@@ -7,11 +7,11 @@ import { until } from '../helpers/server.ts'
 import { awaiting, fed, plain, templated } from './graphs.ts'
 import { command, type Found, type Nothing, type Row, type World } from './row.ts'
 
-/** The model of the upstream that the tests start calls this tool. */
+/** The model of the tests' upstream calls this tool. */
 export const TOOL = { type: 'function', function: { name: 'weather', description: 'Of the client.', parameters: {} } }
 export const TOOL_MODEL = 'openai/gpt-4o'
 
-/** Ends the streamed input of a job that went on, and gives what came out. */
+/** Ends the streamed input of a job that went on, and returns its output. */
 async function fedOut(found: Found, job_id: string, value?: string): Promise<unknown> {
   const { jobs } = found.server.context
   const inlet = await until('the job to go on', () => jobs.living(LOCAL_PRINCIPAL, job_id)?.inputs)
@@ -20,7 +20,7 @@ async function fedOut(found: Found, job_id: string, value?: string): Promise<unk
   return (await found.ended(job_id)).result?.outputs.out
 }
 
-/** A job that takes values, after one that was acknowledged. */
+/** A job that accepts values, after one value was acknowledged. */
 async function fedOnce(world: World, graph: Graph, value: string): Promise<string> {
   const job_id = await world.job(graph, 'running')
   const client = await world.socket()
@@ -42,7 +42,7 @@ export const COMMANDS: Readonly<Record<string, Row | readonly Row[] | Nothing>> 
       () => ({ command: 'run_job', data: { job_id: `own-${++ids}`, graph: plain } }),
       async (found, _, { job_id }) => assert.equal((await found.ended(job_id)).status, 'completed'),
     ),
-    // The end of a job is told once it is stored.
+    // The end of a job is sent after it is stored.
     command(
       () => ({ command: 'run_job', data: { job_id: `told-${++ids}`, graph: plain }, sign: 'duration' }),
       async (found, frame, { job_id }) => {
@@ -58,7 +58,7 @@ export const COMMANDS: Readonly<Record<string, Row | readonly Row[] | Nothing>> 
       cancelled,
     ),
     command(async (world) => ({ command: 'cancel_job', data: { job_id: await world.queued(fed) } }), cancelled),
-    // By the socket that started it, and follows it.
+    // Sent on the socket that started the job and follows it.
     command(async (world) => {
       const client = await world.socket()
       const job_id = `followed-${++ids}`
@@ -104,7 +104,7 @@ export const COMMANDS: Readonly<Record<string, Row | readonly Row[] | Nothing>> 
       }),
       async (found, _, { thread_id }) => assert.equal((await contents(found, thread_id))[0], 'asked'),
     ),
-    // The end of a turn comes after its answer is stored.
+    // The end of a turn is sent after its answer is stored.
     command(
       async (world) => ({
         command: 'chat_message',

@@ -4,10 +4,10 @@ import { graph, node, sink, source } from '../engine/kit.ts'
 /** `x` ends at once. */
 export const plain = graph([source('in', 'x'), sink('out')], ['in.output->out.value'])
 
-/** Runs until its input `x` ends, and gives what was sent. */
+/** Runs until its input `x` ends, and returns the sent values. */
 export const fed = graph([node('in', 'input.Any', { name: 'x', stream: true }), sink('out')], ['in.output->out.value'])
 
-/** The same, through a template that a command may change. */
+/** As above, through a template that a command may change. */
 export const templated = graph(
   [
     node('in', 'input.Any', { name: 'x', stream: true }),

@@ -1,11 +1,11 @@
-// The moment at which an acknowledgement arrives: the server is killed there, or stopped for as long as a copy of its folder takes, which is
-// what a kill would have left behind.
+// The moment in which an acknowledgement arrives. The server is killed then, or stopped
+// while its folder is copied. The copy is what a kill would have left.
 import { cpSync, mkdirSync, readFileSync } from 'node:fs'
 import { type IncomingMessage, request as send } from 'node:http'
 import type { ServingProcess } from '../helpers/process.ts'
 import { type Client, connect, type Frame } from '../helpers/socket.ts'
 
-/** What is done to the server, synchronously, when the acknowledgement is there. */
+/** The synchronous action on the server when the acknowledgement arrives. */
 export type Strike = (server: ServingProcess) => void
 
 export const kill: Strike = (server) => void process.kill(server.pid, 'SIGKILL')
@@ -24,7 +24,7 @@ export function copyTo(from: string, to: string): Strike {
   }
 }
 
-/** A signal takes effect a moment after it is sent. Only Linux tells when; elsewhere the time that a copy needs to begin has to do. */
+/** A signal takes effect shortly after it is sent. Only Linux shows when. Elsewhere the start of the copy takes long enough. */
 function waitUntilStopped(pid: number): void {
   if (process.platform !== 'linux') return
   while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')));
@@ -41,12 +41,12 @@ export interface HttpRequest {
 export interface HttpAck {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
-  /** As JSON; null where there is none. */
+  /** The body as JSON; null without one. */
   // biome-ignore lint/suspicious/noExplicitAny: each row knows what it asked for
   readonly body: any
 }
 
-/** Sends a request, and strikes when the head of its answer is there. A server that is killed then has sent its body already. */
+/** Sends a request, and acts when the head of its answer arrives. A server that is killed then has already sent the body. */
 export function overHttp(server: ServingProcess, { method, path, body, raw, headers }: HttpRequest, strike: Strike) {
   const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
   const type = raw === undefined && payload !== undefined ? { 'Content-Type': 'application/json' } : {}
@@ -68,7 +68,7 @@ export function overHttp(server: ServingProcess, { method, path, body, raw, head
   })
 }
 
-/** The body, as far as it came: what a killed server had sent is whole, and its connection is reset behind it. */
+/** Reads the body as far as it came. The data of a killed server is complete, and its connection is reset after it. */
 function textOf(answer: IncomingMessage): Promise<string> {
   let text = ''
   answer.setEncoding('utf8').on('data', (chunk: string) => {
@@ -81,15 +81,15 @@ function textOf(answer: IncomingMessage): Promise<string> {
 export interface Command {
   readonly command: string
   readonly data: object
-  /** What stands in the frame that acknowledges it, and in none before; by default the `request_id`. */
+  /** A text that only the acknowledging frame contains. Absent: the `request_id`. */
   readonly sign?: string
-  /** The socket that sends it; one of its own by default. */
+  /** The sending socket. Absent: a new one. */
   readonly client?: Client
 }
 
 let requests = 0
 
-/** Sends a command, and strikes when the frame that acknowledges it is there, before it is even decoded. */
+/** Sends a command, and acts when its acknowledging frame arrives, before the frame is decoded. */
 export async function overSocket(server: ServingProcess, { command, data, sign, client }: Command, strike: Strike) {
   const own = client ?? (await connect(server))
   const request_id = `acknowledged-${++requests}`

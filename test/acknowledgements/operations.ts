@@ -1,4 +1,4 @@
-// What each operation that may change something promises with its answer.
+// The promise of each operation's answer, for operations that may change something.
 import assert from 'node:assert/strict'
 import type { OperationId } from '../../generated/operations.ts'
 import type {
@@ -37,7 +37,7 @@ async function assetFolder(world: World): Promise<string> {
   return (await world.call<Asset>('POST', '/api/assets', folderForm)).id
 }
 
-/** A completion that is the run of a workflow. */
+/** A completion that runs a workflow. */
 const completion = (stream: boolean) => ({
   method: 'POST',
   path: '/v1/chat/completions',
@@ -136,7 +136,7 @@ export const OPERATIONS: Partial<Record<OperationId, Row | readonly Row[] | Noth
       () => ({ method: 'POST', path: '/api/assets', ...folderForm }),
       (found, { body }) => found.there(`/api/assets/${body.id}`),
     ),
-    // In the place of another one.
+    // Replaces an existing asset.
     (() => {
       let replaces = ''
       return http(
@@ -172,7 +172,7 @@ export const OPERATIONS: Partial<Record<OperationId, Row | readonly Row[] | Noth
       async (world) => ({ method: 'DELETE', path: `/api/assets/${await asset(world)}` }),
       (found, _, { path }) => found.gone(path),
     ),
-    // A folder, with what it holds.
+    // A folder with its content.
     (() => {
       let held = ''
       return http(
@@ -221,7 +221,7 @@ export const OPERATIONS: Partial<Record<OperationId, Row | readonly Row[] | Noth
         assert.equal((await found.there<JobSnapshot>(`/api/jobs/${headers['x-svc-job-id']}`)).status, 'completed')
       },
     ),
-    // The head of a stream names a job that may be under way.
+    // The head of a stream names a job that may still run.
     http(
       () => completion(true),
       async (found, { headers }) => {

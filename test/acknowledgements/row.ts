@@ -1,4 +1,4 @@
-// One line of the table: what is sent to a running server, and what must be found by a server that starts on what a kill at its acknowledgement left.
+// One row of the table: the request to a running server, and what a server has to find after a kill at its acknowledgement.
 import assert from 'node:assert/strict'
 import type { JobSnapshot, RunResult, Thread, Workflow } from '../../generated/types.ts'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -8,10 +8,10 @@ import { type TestServer, until } from '../helpers/server.ts'
 import { type Client, connect, type Frame } from '../helpers/socket.ts'
 import { type Command, type HttpAck, type HttpRequest, overHttp, overSocket, type Strike } from './moment.ts'
 
-/** The server of a row, and what the row needs of it before it sends its request. */
+/** The server of a row, and what the row prepares before its request. */
 export class World {
   readonly server: ServingProcess
-  /** Runs right before the request of the row, when all that it needs is there. */
+  /** Runs right before the request of the row, after the preparation. */
   readonly ready: () => Promise<unknown>
   readonly #clients: Client[] = []
 
@@ -26,7 +26,7 @@ export class World {
     return body
   }
 
-  /** A socket that lives as long as the row. */
+  /** A socket for the duration of the row. */
   async socket(): Promise<Client> {
     const client = await connect(this.server)
     this.#clients.push(client)
@@ -37,7 +37,7 @@ export class World {
     return (await this.call<Workflow>('POST', '/api/workflows', { body: { name: 'of a row', graph } })).id
   }
 
-  /** A job in the background, once it has come to that status. */
+  /** Starts a job in the background. Resolves when it has that status. */
   async job(graph: Graph, status: JobSnapshot['status']): Promise<string> {
     const path = `/api/workflows/${await this.workflow(graph)}/run`
     const { job_id } = await this.call<RunResult>('POST', path, { body: { background: true } })
@@ -46,7 +46,7 @@ export class World {
     return job_id
   }
 
-  /** A job that waits for the end of another of its workflow. */
+  /** Starts a job that waits behind another of its workflow. */
   async queued(graph: Graph): Promise<string> {
     const workflow_id = await this.workflow(graph)
     const client = await this.socket()
@@ -66,7 +66,7 @@ export class World {
   }
 }
 
-/** A server on what the kill left. */
+/** A server on the data that the kill left. */
 export class Found {
   readonly server: TestServer
 
@@ -88,7 +88,7 @@ export class Found {
     assert.equal((await this.read(path)).status, 404, `${path} is still there`)
   }
 
-  /** A job once it has ended. */
+  /** Resolves with the ended job. */
   ended(job_id: string): Promise<JobSnapshot> {
     return until(`the end of ${job_id}`, async () => {
       const snapshot = await this.there<JobSnapshot>(`/api/jobs/${job_id}`)
@@ -104,18 +104,18 @@ export class Found {
 }
 
 export interface Row {
-  /** Sends the request, and strikes at its acknowledgement. Gives what to look for. */
+  /** Sends the request, and acts at its acknowledgement. Returns what to look for. */
   send(world: World, strike: Strike): Promise<(found: Found) => Promise<unknown>>
 }
 
-/** Why an acknowledgement promises nothing that a restart would have to find. */
+/** Why a restart does not have to find anything of an acknowledgement. */
 export interface Nothing {
   readonly nothing: string
 }
 
 type Prepared<Sent> = Sent | Promise<Sent>
 
-/** A row over HTTP: what is prepared is the request. An answer that is no success fails the row. */
+/** A row over HTTP. `prepare` returns the request. An error status fails the row. */
 export function http(
   prepare: (world: World) => Prepared<HttpRequest>,
   look: (found: Found, ack: HttpAck, request: HttpRequest) => Promise<unknown>,
@@ -131,7 +131,7 @@ export function http(
   }
 }
 
-/** A row over `/ws`. A refusal fails it. */
+/** A row over `/ws`. A refusal fails the row. */
 export function command<Data extends object>(
   prepare: (world: World) => Prepared<Omit<Command, 'data'> & { data: Data }>,
   look: (found: Found, ack: Frame, data: Data) => Promise<unknown>,

@@ -1,4 +1,4 @@
-// All rows by the operation or command whose acknowledgement they are about, and what a server needs to answer them.
+// All rows by the acknowledged operation or command, and what a server needs to answer them.
 import { startUpstream, type Upstream } from '../helpers/upstream.ts'
 import { COMMANDS } from './commands.ts'
 import { OPERATIONS } from './operations.ts'
@@ -13,7 +13,7 @@ export const ROWS = Object.entries(TABLE).flatMap(([name, entry]) => {
 
 export const PREVIEW = { SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' }
 
-/** A server of models that calls the tool of a conversation once. */
+/** A model server that calls the tool of a chat once. */
 export function startToolModel(): Promise<Upstream> {
   const calls = [{ id: 'call-1', name: 'weather', arguments: '{}' }]
   return startUpstream({

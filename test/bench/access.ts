@@ -1,4 +1,4 @@
-// What it costs to find out who calls: single checks of real requests in processor time, and requests with and without a token.
+// The cost of authentication: single checks of real requests in processor time, and requests with and without a token.
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -21,7 +21,7 @@ import { percentile, rounded, takeTurns } from './turns.ts'
 
 const ROUNDS = 5
 const CHECKS = sized(100_000, 1_000)
-/** Requests that take turns, each with texts of its own, as they would have come. */
+/** Requests in turns, each with its own texts, as if it had arrived. */
 const REQUESTS = 64
 const CLIENTS = sized(100_000, 1_000)
 const CONNECTIONS = 10
@@ -29,7 +29,7 @@ const SECONDS = 2
 const WARM_UP_SECONDS = 3
 const HTTP_ROUNDS = 3
 
-/** What programs and browsers send besides. */
+/** Further headers of programs and browsers. */
 const HEADERS = {
   accept: 'application/json, text/plain, */*',
   'accept-encoding': 'gzip, deflate, br',
@@ -44,7 +44,7 @@ export async function benchAccess(): Promise<BenchRow[]> {
   return [...(await benchLocal()), ...(await benchIdentity()), ...(await benchLimiter()), ...(await benchRequests())]
 }
 
-/** Callers that send nothing, access tokens, and refusals, in Local mode. */
+/** Callers without a credential, access tokens, and refusals, in Local mode. */
 async function benchLocal(): Promise<BenchRow[]> {
   await using server = await startServer()
   await using distrustful = await startServer({ environment: { SVC_TRUST_LOCALHOST: 'false' } })
@@ -74,7 +74,9 @@ async function benchIdentity(): Promise<BenchRow[]> {
   return checks('a JWT that was seen before', signed.requests, principalOf, 'identity_provider')
 }
 
-/** The check of one kind of requests, from the request to the verdict. `trust` is what it must come to, null a refusal. */
+/**
+ * Measures the check of one kind of request, from the request to the verdict. `trust` is the expected verdict; null stands for a refusal.
+ */
 async function checks(
   name: string,
   requests: readonly IncomingMessage[],
@@ -105,7 +107,7 @@ async function benchLimiter(): Promise<BenchRow[]> {
   return [...one, ...(await compared(`the limiter, ${shown(CLIENTS)} clients in turn`, take(clients)))]
 }
 
-/** `ours` beside the least that the check of a token takes: its SHA-256, and what is known under that. Microseconds for each. */
+/** Compares `ours` with the minimum of a token check: its SHA-256 and a look-up by that. Both in microseconds. */
 async function compared(name: string, ours: (count: number) => void): Promise<BenchRow[]> {
   const tokens = Array.from({ length: REQUESTS }, (_, i) => `ntk_${'0'.repeat(32)}_${'x'.repeat(41)}${10 + i}`)
   const known = new Map(tokens.map((token) => [hash('sha256', token), token]))
@@ -122,7 +124,7 @@ async function compared(name: string, ours: (count: number) => void): Promise<Be
   ]
 }
 
-/** Requests as a server gets them, over a connection each, which stay open until the end of the block. */
+/** Requests as a server gets them, each on its own connection, which stays open until the end of the block. */
 async function received(
   headers: Readonly<Record<string, string>>,
 ): Promise<AsyncDisposable & { requests: readonly IncomingMessage[] }> {
@@ -143,7 +145,7 @@ async function received(
       path: `/api/workflows?limit=${i + 1}`,
       headers: { ...HEADERS, ...headers },
     })
-    // They are cut off in the end.
+    // The connections are closed at the end.
     sent.on('error', () => {})
     sent.end()
   }
@@ -159,7 +161,7 @@ async function received(
   }
 }
 
-/** Of a server in a process of its own, by a loopback caller and with an access token. */
+/** Measures a server in its own process, with a loopback caller and with an access token. */
 async function benchRequests(): Promise<BenchRow[]> {
   const data_dir = temporaryFolder()
   try {

@@ -1,4 +1,4 @@
-// Events that jobs append, from submission to the stored end, beside the same event rows written barely.
+// Events that jobs append, from submission to the stored end, beside direct inserts of the same event rows.
 import type { BenchRow } from './engine.ts'
 import { counting, inFolder, runToEnd, startWide } from './jobs.ts'
 import { RawDatabase, type Sample, sampleOf } from './raw.ts'
@@ -8,7 +8,7 @@ import { rounded, takeTurns } from './turns.ts'
 const EVENTS = sized(100_000, 640)
 const AT_ONCE = 64
 const ROUNDS = 3
-/** Rows in a transaction of the bare counterpart. */
+/** Rows in one transaction of the reference. */
 const GROUP = 1_000
 
 export function benchAppends(): Promise<BenchRow[]> {

@@ -1,6 +1,6 @@
-// Those who follow one stream of events, as a process of their own: `audience.ts URL COUNT`. It says `ready` when all of them are connected,
-// and when the stream has ended, for each event that all have got, at what time the last of them got it: `[sequence, ms][]` as JSON. The
-// clock is the machine's own (CLOCK_MONOTONIC), which other processes share.
+// Followers of one event stream, as a separate process: `audience.ts URL COUNT`. It prints `ready` when all of them are connected. When the
+// stream has ended, it prints when the last follower got each event: `[sequence, ms][]` as JSON. The clock is the machine's own
+// (CLOCK_MONOTONIC), which other processes share.
 import { open } from './sse.ts'
 
 const CONNECTED_AT_ONCE = 50

@@ -1,4 +1,4 @@
-// What runs are compared with: a bare Express server that parses JSON and gives it back. Run as a process of its own.
+// The reference for runs: a minimal Express server that parses JSON and returns it. It runs as a separate process.
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 

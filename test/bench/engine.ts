@@ -1,5 +1,5 @@
-// How fast the engine is by itself: firings per second for several shapes of graphs, and the time to compile one.
-// Run it directly for a table; `benchEngine` gives the rows to whoever gathers them.
+// The speed of the engine alone: firings per second for several shapes of graphs, and the time to compile a graph. Run it directly for a
+// table; `benchEngine` returns the rows to other benchmarks.
 
 import { compileGraph, type Plan } from '../../src/engine/compile/compiler.ts'
 import type { Graph, GraphEdge, GraphNode } from '../../src/engine/compile/graph.ts'
@@ -13,7 +13,7 @@ export interface BenchRow {
   unit: string
 }
 
-/** Does with each call about what a host does at least: builds the frame that it would send. */
+/** Does about as much for each call as a host does at least: it builds the frame to send. */
 class FramingObserver implements RunObserver {
   frames = 0
   last: unknown = null
@@ -60,7 +60,7 @@ function chain(count: number): Graph {
   }
 }
 
-/** An input that feeds `count` nodes, each of which a tree of joins brings together again. */
+/** An input that feeds `count` nodes, and a tree of joins that collects their outputs. */
 function fan(count: number): Graph {
   const nodes: GraphNode[] = [{ id: 'in', type: 'input.String', data: { name: 'in' } }]
   const edges: GraphEdge[] = []
@@ -83,7 +83,7 @@ function fan(count: number): Graph {
   return { nodes, edges }
 }
 
-/** `count` numbers through five nodes, of which each fires once per item but for the opener and the collector. */
+/** `count` numbers through five nodes, each of which fires once per item, except for the source and the collector. */
 function stream(count: number): Graph {
   return {
     nodes: [
@@ -131,7 +131,7 @@ function endless(count: number): Graph {
 
 const MEGABYTE = 1e6
 
-/** How much more memory the process takes at most while a long stream goes through, and how fast it is. */
+/** The additional peak memory of the process during a long stream, and its speed. */
 async function longStream(count: number): Promise<BenchRow[]> {
   const plan = planOf(endless(count))
   const before = process.memoryUsage.rss()
@@ -163,7 +163,7 @@ async function finished(execution: Execution): Promise<void> {
   if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
 }
 
-/** Runs of a plan for about `ms` milliseconds; gives runs per second, the best of three rounds. */
+/** Runs a plan for about `ms` milliseconds. Returns runs per second, the best of three rounds. */
 async function runsPerSecond(plan: Plan, ms: number): Promise<number> {
   const observer = new FramingObserver()
   const { signal } = new AbortController()
@@ -186,7 +186,7 @@ function firings(name: string, runs: number, perRun: number): BenchRow {
   return { name: `engine: ${name}`, value: Math.round(runs * perRun), unit: 'firings/s' }
 }
 
-/** The time to compile a graph for the first time in this process, and when the compiler is warm: the best of five. */
+/** The time of the first compilation of a graph in this process, and with a warm compiler: the best of five. */
 function compileTimes(count: number): BenchRow[] {
   const graph = chain(count)
   const times = Array.from({ length: 5 }, () => {
@@ -202,7 +202,7 @@ function compileTimes(count: number): BenchRow[] {
   return [row('first', times[0]!), row('warm', Math.min(...times))]
 }
 
-/** All rows; takes about ten seconds. */
+/** Returns all rows, after about ten seconds. */
 export async function benchEngine(): Promise<BenchRow[]> {
   const items = 100_000
   const compile = compileTimes(10_000)

@@ -1,5 +1,5 @@
-// How long another user's answers take while one user attacks: each attack by itself in its full size, then those that were reported
-// first at once for ten minutes, and then all that there are for as long.
+// The times of another user's answers while one user attacks. Each attack runs alone in its full size, then the reported ones at once for
+// ten minutes, and then all attacks for as long.
 import { loadavg } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { FAMILIES, REPORTED } from '../fairness/attacks.ts'
@@ -9,13 +9,13 @@ import type { BenchRow } from './engine.ts'
 import { sized } from './scale.ts'
 import { rounded } from './turns.ts'
 
-/** The warm-up begins a second after the start and is over by then. */
+/** The warm-up begins a second after the start and has ended by then. */
 const SETTLED_MS = 3_000
 const EACH_MS = sized(10_000, 100)
 const TOGETHER_MS = sized(600_000, 1_000)
-/** `reported`: only those reported first, at once; anything else: these, and then all at once. Unless it is set, each by itself before. */
+/** `reported`: only the reported attacks at once. Another value: these, and then all at once. Absent: each attack alone as well. */
 const ONLY = process.env.SVC_BENCH_TOGETHER
-/** `elsewhere`: attackers of several attacks at once go behind the server and the other user. */
+/** `elsewhere`: attackers of several concurrent attacks get a lower priority than the server and the other user. */
 const ATTACKER = process.env.SVC_BENCH_ATTACKER
 
 const TOGETHER: Under = { refusals_count: true, from_elsewhere: ATTACKER === 'elsewhere' }

@@ -1,5 +1,5 @@
-// A bare file server, as a process of its own: PUT pipes the body into a file and syncs it, GET pipes a file or a range of it. Its folder is
-// the argument; a path is the name of a file in it.
+// A minimal file server as a separate process. PUT writes the body to a file and syncs it; GET returns a file or a range of it. The
+// argument is its folder; a path is the name of a file in it.
 import { createReadStream, createWriteStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -1,5 +1,5 @@
-// The image library called directly, as a process of its own: reads a picture from a file, makes it smaller, writes it in another format and to the
-// disk, as often as the arguments say. Tells the milliseconds that each took.
+// Calls the image library directly, in a separate process. It reads an image from a file, resizes it, converts it and writes it to the
+// disk, as often as the arguments say. It prints the milliseconds of each round.
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'

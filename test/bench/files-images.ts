@@ -1,5 +1,5 @@
-// A picture that a workflow loads, makes smaller, writes in another format and keeps as an asset, beside the library that does the same when it is
-// called directly: one decoding, one encoding, one file that is synced.
+// A workflow loads an image, resizes it, converts it and saves it as an asset. Beside it the image library is called directly for the same
+// work: one decoding, one encoding, one synced file.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -65,14 +65,14 @@ export function benchImages(): Promise<BenchRow[]> {
   })
 }
 
-/** A picture with as much in it as a photograph has, and more. */
+/** An image with at least as much detail as a photograph. */
 function noise(): Promise<Buffer> {
   const create = { width: WIDTH, height: HEIGHT, channels: 3, background: '#808080' } as const
   const dots = { ...create, noise: { type: 'gaussian', mean: 128, sigma: 30 } } as const
   return sharp({ create: dots }).blur(2).jpeg({ quality: 90 }).toBuffer()
 }
 
-/** Stores the workflow; what it gives runs it once, and fails where no picture comes of it. */
+/** Stores the workflow. The returned function runs it once, and fails where it produces no image. */
 async function pipeline(server: { readonly url: string }, uri: string): Promise<() => Promise<void>> {
   const { body } = await call<Workflow>(server, 'POST', '/api/workflows', { body: { name: 'smaller', graph: GRAPH } })
   return async () => {

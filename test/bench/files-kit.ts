@@ -1,4 +1,4 @@
-// What the benchmarks of files share: the service and a bare file server, each a process of its own, and a client of both.
+// The common parts of file benchmarks: the service and a minimal file server, each as a separate process, and a client of both.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
@@ -20,7 +20,7 @@ export interface Servers {
   readonly bare: string
 }
 
-/** Does `work` with both servers, which are gone afterwards with all their files. */
+/** Runs `work` with both servers. They are removed afterwards with all their files. */
 export function withServers<T>(work: (servers: Servers) => Promise<T>): Promise<T> {
   return inFolder(async (folder) => {
     const [data_dir, bare_dir] = [join(folder, 'data'), join(folder, 'bare')]
@@ -41,7 +41,7 @@ export function row(name: string, value: number, unit = ''): BenchRow {
   return { name: `files: ${name}`, value: rounded(value), unit }
 }
 
-/** Sends files and reads them over connections that stay open. */
+/** Uploads and downloads files over persistent connections. */
 export class FileClient implements Disposable {
   readonly #agent: Agent
 
@@ -49,7 +49,7 @@ export class FileClient implements Disposable {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections })
   }
 
-  /** @throws where it is not stored */
+  /** @throws where the file is not stored */
   async put(url: string, size: number, pieces: Iterable<Uint8Array>): Promise<void> {
     const headers = { 'Content-Length': size }
     const outgoing = request(url, { agent: this.#agent, method: 'PUT', headers })
@@ -82,14 +82,14 @@ export class FileClient implements Disposable {
 
 const FILLING = Buffer.alloc(MIB, createHash('sha512').update('filling').digest())
 
-/** `size` bytes in pieces, which are no other file's: `mark` stands at their beginning. */
+/** `size` bytes in pieces, unique to this file: `mark` is at their beginning. */
 export function* fileOf(mark: string, size: number): Generator<Uint8Array> {
   const head = Buffer.from(mark.padEnd(Math.min(size, 64), '.')).subarray(0, size)
   yield head
   for (let left = size - head.length; left > 0; left -= MIB) yield left < MIB ? FILLING.subarray(0, left) : FILLING
 }
 
-/** How many a second: `count` times `work`, at most `at_once` at a time. */
+/** Runs `work` `count` times, at most `at_once` at a time. Returns the rate per second. */
 export async function perSecond(count: number, at_once: number, work: (at: number) => Promise<void>): Promise<number> {
   const from = performance.now()
   let next = 0
@@ -100,7 +100,7 @@ export async function perSecond(count: number, at_once: number, work: (at: numbe
   return (count * 1_000) / (performance.now() - from)
 }
 
-/** Milliseconds that `work` takes. */
+/** Returns the milliseconds that `work` takes. */
 export async function took(work: () => Promise<unknown>): Promise<number> {
   const from = performance.now()
   await work()

@@ -1,4 +1,4 @@
-// One large file up and down, and parts of it, beside the bare server; and how much memory the service takes above what it had.
+// One large file up and down, and parts of it, beside the minimal server, and the additional memory of the service.
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BenchRow } from './engine.ts'
@@ -12,7 +12,7 @@ const ROUNDS = 3
 const RANGE_KIB = 64
 const RANGES = sized(5_000, 50)
 const CONNECTIONS = [1, 10]
-/** The warm-up of the service begins a second after its start and is long over by then. */
+/** The warm-up of the service begins a second after its start and has long ended by then. */
 const IDLE_MS = 3_000
 const SAMPLED_MS = 20
 
@@ -40,7 +40,7 @@ async function uploads({ ours, bare }: Servers): Promise<BenchRow[]> {
   using client = new FileClient(1)
   let round = 0
   const put = (url: string) => mibPerSecond(() => client.put(url, SIZE, fileOf(url, SIZE)))
-  // What the service has it does not write again: each round brings another file. The downloads read the first.
+  // The service does not write known bytes again, so each round uploads another file. The downloads read the first one.
   const up = await takeTurns(ROUNDS, { bare: () => put(`${bare}large`), ours: () => put(`${ours}large-${round++}`) })
   return compared(`${FILE} up`, up)
 }
@@ -76,7 +76,7 @@ async function mibPerSecond(work: () => Promise<unknown>): Promise<number> {
   return (SIZE / MIB) * (1_000 / (await took(work)))
 }
 
-/** The most memory that a process has while `work` goes on. */
+/** The peak memory of a process during `work`. */
 async function mostMemory<T>(pid: number, work: () => Promise<T>): Promise<{ value: T; most_mb: number }> {
   let most_mb = residentMb(pid)
   const timer = setInterval(() => {

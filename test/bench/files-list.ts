@@ -1,5 +1,5 @@
-// Pages of a list of a million assets, and searches in it, one request after the other over one connection. The rows come straight into the
-// database of a service that does not run; no bytes belong to them, as no list looks at any.
+// Pages of a list of a million assets, and searches in it, one request after the other over one connection. The rows are inserted directly
+// into the database of a stopped service. They have no bytes, because lists do not read any.
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
@@ -17,10 +17,10 @@ import { percentile } from './turns.ts'
 
 const COUNT = sized(1_000_000, 2_000)
 const REQUESTS = sized(500, 20)
-/** Requests before any is counted, and of each kind before its own are. */
+/** Requests before any is counted, and of each kind before its own are counted. */
 const WARM_UP = sized(500, 100)
 const FIRST = 5
-/** Pages that are turned before the deep one. */
+/** Pages before the deep one. */
 const PAGES = sized(1_000, 2)
 const FOLDERS = 1_000
 const RARE = 10
@@ -40,7 +40,7 @@ export function benchAssetLists(): Promise<BenchRow[]> {
   })
 }
 
-/** What is asked, and how that is called, after a while in which the service gets used to it. */
+/** The requests and their names, after a warm-up of the service. */
 async function asked(lists: Lists): Promise<[string, string][]> {
   for (let i = 0; i < WARM_UP; i += 1) await lists.text('')
   let deep = await lists.page('page_size=500')
@@ -80,7 +80,7 @@ class Lists implements Disposable {
     this.#url = url
   }
 
-  /** @throws where it is refused */
+  /** @throws where the request is refused */
   async text(query: string): Promise<string> {
     const outgoing = request(`${this.#url}?${query}`, { agent: this.#agent }).end()
     const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
@@ -113,7 +113,7 @@ async function fill(path: string): Promise<void> {
   db.close()
 }
 
-/** A tenth lies at the top level; every name has two words and a number, and a few hold a word of their own. */
+/** A tenth of the assets is at the top level. Every name has two words and a number; a few names have a rare word. */
 function valuesOf(at: number): unknown[] {
   const id = `asset_${at.toString(16).padStart(32, '0')}`
   const content_type = FAMILIES[at % FAMILIES.length]!

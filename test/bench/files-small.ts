@@ -1,4 +1,4 @@
-// Many small files up and down, beside the bare server.
+// Many small files up and down, beside the minimal server.
 import type { BenchRow } from './engine.ts'
 import { FileClient, fileOf, perSecond, type Servers, withServers } from './files-kit.ts'
 import { compared } from './files-large.ts'

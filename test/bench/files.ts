@@ -1,4 +1,4 @@
-// Files: large ones, small ones, parts of them, lists of them, and pictures that workflows make.
+// Files: large ones, small ones, parts of them, lists of them, and images from workflows.
 import type { BenchRow } from './engine.ts'
 import { benchImages } from './files-images.ts'
 import { benchLargeFiles } from './files-large.ts'

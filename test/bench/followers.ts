@@ -1,5 +1,5 @@
-// How long an event takes from its commit to the last of very many who follow its job, beside a bare server that writes the same text to
-// as many. The followers are a process of their own.
+// The time from the commit of an event to the last of its very many followers, beside a minimal server that writes the same text to as
+// many. The followers run in a separate process.
 import { readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,20 +15,20 @@ import { percentile, rounded } from './turns.ts'
 
 const FOLLOWERS = sized(1_000, 10)
 const EVENTS = sized(150, 20)
-/** The first events meet code that no one has run a thousand times yet: they are told apart. */
+/** The first events run code that is not optimized yet, so they are reported separately. */
 const FIRST = 10
-/** Between two events, in milliseconds: longer than all followers need. */
+/** The delay between two events, in milliseconds, longer than all followers need. */
 const PAUSE_MS = 80
-/** Descriptors that a process needs for itself. */
+/** File descriptors that a process needs for itself. */
 const SPARE_DESCRIPTORS = 100
 
-/** Milliseconds from the departure of each event to its last arrival, in order. */
+/** Milliseconds from the sending of each event to its last arrival, in order. */
 interface Latencies {
   first: number[]
   later: number[]
 }
 
-/** When each event was there to be seen, in milliseconds of the machine's clock, by sequence. */
+/** When each event was committed, in milliseconds of the machine's clock, by sequence. */
 type Departures = Map<number, number>
 
 export async function benchFollowers(): Promise<BenchRow[]> {
@@ -59,7 +59,7 @@ async function latencies(folder: string, count: number): Promise<Latencies> {
   const departures: Departures = new Map()
   const feed = events.feed(job.row.key)!
   let committed = feed.committed
-  // Rung in the moment of the commit.
+  // Called at the moment of the commit.
   const unlisten = feed.listen(() => {
     while (committed < feed.committed) departures.set(++committed, clock())
   })
@@ -76,7 +76,7 @@ async function latencies(folder: string, count: number): Promise<Latencies> {
   return found
 }
 
-/** The same number of texts of the same kind, written to as many answers one after the other. */
+/** Writes the same number of similar texts to as many answers, one after the other. */
 async function bareLatencies(count: number): Promise<Latencies> {
   const answers = new Set<ServerResponse>()
   const server = createServer((_request, response) => {
@@ -108,7 +108,7 @@ function eventText(sequence: number): string {
   return `id: ${sequence}\nevent: output_update\ndata: ${JSON.stringify({ ...event, type: 'output_update' })}\n\n`
 }
 
-/** What passed from each departure to the last arrival, in milliseconds, of the events that `work` makes. */
+/** The milliseconds from each sending to the last arrival, for the events that `work` creates. */
 async function heard(
   url: string,
   count: number,
@@ -138,7 +138,7 @@ function clock(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
 
-/** How many files and sockets a process may have open. */
+/** The limit of open files and sockets of a process. */
 function descriptors(): number {
   try {
     const [, limit] = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))!

@@ -1,13 +1,13 @@
-// What the upstream of the gateway's benchmarks says, and how a client knows that all of it came, in order.
+// The answers of the upstream for the gateway's benchmarks, and a client's check that all of them came in order.
 
-/** Of a stream that is over. */
+/** The end of a stream. */
 export const CHUNKS = 200
 const HEAD = { id: 'chatcmpl-bench', created: 1_700_000_000, model: 'fast' }
 const USAGE = { prompt_tokens: 12, completion_tokens: CHUNKS, total_tokens: CHUNKS + 12 }
 
 export const DONE = 'data: [DONE]\n\n'
 
-/** Each says its number. */
+/** Each chunk has its number. */
 export function eventAt(at: number): string {
   return event([{ index: 0, delta: { content: ` w${at}` }, logprobs: null, finish_reason: null }])
 }
@@ -16,7 +16,7 @@ function event(choices: readonly object[], more: object = {}): string {
   return `data: ${JSON.stringify({ ...HEAD, object: 'chat.completion.chunk', choices, ...more })}\n\n`
 }
 
-/** The end of the text, and what was used. */
+/** The end of the text, and the usage. */
 export const LAST =
   event([{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }]) + event([], { usage: USAGE })
 
@@ -29,7 +29,7 @@ export const WHOLE = JSON.stringify({
   usage: USAGE,
 })
 
-/** How many chunks came. @throws where one is missing, came twice or in another place */
+/** Returns the number of chunks. @throws where a chunk is missing, duplicated or misplaced */
 export function chunksIn(body: string): number {
   let count = 0
   for (const [, number] of body.matchAll(/"content":" w(\d+)"/g)) {
@@ -39,7 +39,7 @@ export function chunksIn(body: string): number {
   return count
 }
 
-/** @throws where a whole answer, or a stream that is over, is not all there */
+/** @throws where a whole answer, or an ended stream, is incomplete */
 export function checkAnswer(body: string, streamed: boolean): void {
   if (!streamed && !body.includes(`"content":"${text}"`)) throw new Error(`another answer: ${body.slice(0, 300)}`)
   if (!streamed) return

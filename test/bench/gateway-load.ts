@@ -1,6 +1,6 @@
-// The load on a gateway, as a process of its own: `gateway-load.ts JSON`, which is a `Load`. It asks over so many connections for so long, one
-// request after the other on each, looks through every answer, and says as JSON what it saw. `holding`, it opens as many streams that do not end,
-// says `ready` when each has its first chunk, and closes them by SIGTERM.
+// The load on a gateway, as a separate process: `gateway-load.ts JSON` with a `Load`. It sends requests over so many connections for so
+// long, one after the other on each. It checks every answer and prints its results as JSON. With `holding` it opens as many endless
+// streams, prints `ready` when each has its first chunk, and closes them at SIGTERM.
 import { once } from 'node:events'
 import { checkAnswer, chunksIn } from './gateway-answers.ts'
 import { openWire, postText, type Wire } from './gateway-wire.ts'
@@ -18,7 +18,7 @@ export interface Load {
 export interface Seen {
   readonly answers: number
   readonly per_second: number
-  /** To the end of an answer, and to the first byte of its body. */
+  /** The time to the end of an answer, and to the first byte of its body. */
   readonly p50_ms: number
   readonly p99_ms: number
   readonly first_p50_ms: number
@@ -59,7 +59,7 @@ async function measure(open: readonly Wire[]): Promise<Seen> {
   return { answers: all.length, per_second: all.length / seconds, p50_ms, p99_ms, first_p50_ms, first_p99_ms }
 }
 
-/** How many chunks came over all of them together. */
+/** The number of chunks over all connections. */
 async function hold(open: readonly Wire[]): Promise<number> {
   const bodies = open.map(() => '')
   const begun = open.map(

@@ -1,4 +1,5 @@
-// Another gateway beside ours, at a pinned version, installed into the cache when it is measured: `@portkey-ai/gateway`, as a process of its own.
+// Another gateway for comparison, at a pinned version and in a separate process:
+// `@portkey-ai/gateway`. It is installed into the cache for the measurement.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -13,15 +14,15 @@ const FOLDER = resolve(import.meta.dirname, `../../.cache/portkey-${VERSION}`)
 const BUILD = join(FOLDER, 'node_modules/@portkey-ai/gateway/build')
 const INSTALL_MS = 300_000
 /**
- * As installed it answers each stream with 500: it makes the answer with the headers of the one that it fetched, which can't be changed, and then
- * adds some. It is given a copy of them.
+ * The installed version answers each stream with 500. It creates the answer with the immutable headers of a fetched one, and then adds
+ * headers. The patch gives it a copy of them.
  */
 const BROKEN = ':new Response(p,e)}const Ad='
 const MENDED = ':new Response(p,{status:e.status,headers:new Headers(e.headers)})}const Ad='
 
 export type Peer = RunningProcess & { readonly url: string }
 
-/** Null where it can't be installed. */
+/** Null where it cannot be installed. */
 export async function startPeer(): Promise<Peer | null> {
   const script = await installed().catch(() => null)
   if (script === null) return null
@@ -33,12 +34,12 @@ export async function startPeer(): Promise<Peer | null> {
   return Object.assign(running, { url })
 }
 
-/** What it is told with each request: whom to ask. */
+/** The headers of each request, which name the upstream. */
 export function peerHeaders(upstream: string): Record<string, string> {
   return { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${upstream}/v1`, authorization: 'Bearer none' }
 }
 
-/** Gives the path of its script. */
+/** Returns the path of its script. */
 async function installed(): Promise<string> {
   const script = join(BUILD, 'mended.js')
   if (existsSync(script)) return script

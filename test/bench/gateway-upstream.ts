@@ -1,6 +1,6 @@
-// What the gateway is measured in front of, as a process of its own: a bare server that answers conversations in OpenAI's form with bytes that
-// were made before. The model's name says how a stream comes: `fast` without a pause, `calm` with one behind its first chunk, `slow` with a chunk
-// every now and then until nobody reads.
+// The upstream behind the measured gateway, as a separate process: a minimal server that answers chats in OpenAI's form with prepared
+// bytes. The model's name sets the pace of a stream: `fast` without a pause, `calm` with one after its first chunk, `slow` with a chunk now
+// and then until the client disconnects.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { CHUNKS, DONE, eventAt, LAST, WHOLE } from './gateway-answers.ts'
@@ -15,7 +15,7 @@ const LIST = JSON.stringify({
   data: ['fast', 'calm', 'slow'].map((id) => ({ id, object: 'model', created: 1_700_000_000, owned_by: 'bench' })),
 })
 
-/** A write for each chunk, and a turn of the loop for each write, as chunks of a model are. */
+/** Each chunk is one write in its own turn of the event loop, as with a model. */
 function fast(response: ServerResponse, at = 0): void {
   if (response.destroyed) return
   if (at === CHUNKS) return void response.end(END)
@@ -23,7 +23,7 @@ function fast(response: ServerResponse, at = 0): void {
   setImmediate(fast, response, at + 1)
 }
 
-/** The first chunk is on its way to the client while nothing else happens. */
+/** The first chunk travels to the client while the server does nothing else. */
 function calm(response: ServerResponse): void {
   response.write(EVENTS[0])
   setTimeout(fast, CALM_MS, response, 1)

@@ -1,11 +1,11 @@
-// A client of HTTP/1.1 that costs as little as it can: one request at a time over one connection, which is kept. A load that is no dearer than
-// this leaves the processor to what is measured.
+// A minimal client of HTTP/1.1: one request at a time over one persistent
+// connection. Such a cheap load leaves the processor to the measured process.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 export interface Answer {
   readonly body: string
-  /** From the request to the first byte of the body, and to its end, in milliseconds. */
+  /** The time from the request to the first byte of the body, and to its end, in milliseconds. */
   readonly first_ms: number
   readonly ms: number
 }
@@ -13,10 +13,10 @@ export interface Answer {
 interface Waiting {
   readonly from: number
   first: number
-  /** Bytes of the connection that are not understood yet, one character each. */
+  /** Unparsed bytes of the connection, one character each. */
   rest: string
   body: string
-  /** Bytes of the body that are still to come; null: the head is. Of a body in chunks, -1. */
+  /** Missing bytes of the body. Null: the head is incomplete. -1: the body is chunked. */
   left: number | null
   readonly heard: ((body: string) => void) | undefined
   readonly settle: PromiseWithResolvers<Answer>
@@ -34,7 +34,7 @@ export class Wire {
     socket.on('close', () => this.#waiting?.settle.reject(new Error('the connection was closed')))
   }
 
-  /** `heard` is told of all of the body that came so far. */
+  /** `heard` gets the whole body so far. */
   ask(request: string, heard?: (body: string) => void): Promise<Answer> {
     const settle = Promise.withResolvers<Answer>()
     this.#waiting = { from: performance.now(), first: 0, rest: '', body: '', left: null, heard, settle }
@@ -63,7 +63,7 @@ export class Wire {
   }
 }
 
-/** Whether the answer is whole. @throws where it is no success */
+/** Whether the answer is complete. @throws for an error status */
 function understood(waiting: Waiting): boolean {
   if (waiting.left === null && !readHead(waiting)) return false
   const before = waiting.body.length
@@ -117,7 +117,7 @@ export async function openWire(url: string): Promise<Wire> {
   return new Wire(socket)
 }
 
-/** A POST of `body`, ASCII, as it goes over a connection. */
+/** Returns a POST of `body`, which is ASCII, as it is sent over a connection. */
 export function postText(url: string, headers: Readonly<Record<string, string>>, body: string): string {
   const { host, pathname } = new URL(url)
   const all = { host, 'content-type': 'application/json', 'content-length': `${body.length}`, ...headers }

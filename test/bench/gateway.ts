@@ -1,5 +1,5 @@
-// Completions through the service beside the same ones without it, and beside another gateway: whole answers and streams. The upstream, the load and
-// each gateway are processes of their own, and take turns.
+// Completions through the service beside direct ones, and beside another gateway: whole answers and streams. The upstream, the load and
+// each gateway are separate processes, and take turns.
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type RunningProcess, runProcess, serve } from '../helpers/process.ts'
@@ -28,12 +28,12 @@ export interface Way {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly pid: number
-  /** What it calls the upstream's models, before their names. */
+  /** The prefix of the upstream's model names. */
   readonly prefix: string
 }
 
 type Measured = Seen & { readonly cpu_ms: number }
-/** How the upstream streams; not at all where it is absent. */
+/** The pace of the upstream's stream. Absent: the answer is not streamed. */
 type Streamed = 'fast' | 'calm'
 type Name = 'direct' | 'ours' | 'peer'
 type Ways = Readonly<Partial<Record<Name, Way>> & { direct: Way; ours: Way }>
@@ -62,7 +62,7 @@ export async function benchGateway(): Promise<BenchRow[]> {
   }
 }
 
-/** The round with the middle proportion of ours to the direct way, after one that is not counted. */
+/** The round with the median proportion of ours to the direct way, after one that is not counted. */
 async function turns(ways: Ways, connections: number, streamed?: Streamed): Promise<Round> {
   const rounds: Round[] = []
   for (let i = 0; i <= ROUNDS; i++) {

@@ -1,5 +1,5 @@
-// What a job costs while more and more of them are stored, and how long a server takes to start on all of them. The stored jobs are copies of
-// a real one under other ids, written in bulk; the rows written barely go into the same database, so that they meet the same indexes.
+// The cost of a job while more and more jobs are stored, and the time of a server's start with all of them. Stored jobs are copies of a
+// real one with other ids, written in bulk. The directly inserted rows go into the same database, so that they use the same indexes.
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { refreshChecksums } from '../helpers/checksums.ts'
@@ -15,15 +15,15 @@ const CALLERS = 100
 const ROUNDS = 5
 const ROUND_MS = sized(800, 50)
 const WARM_UP_MS = sized(5_000, 100)
-/** Rows of one transaction of the filling. */
+/** Rows in one transaction of the copies. */
 const CHUNK = 50_000
-/** One job of so many still has its events. */
+/** One in so many jobs still has its events. */
 const WITH_EVENTS = 10
 const STARTS = 3
 
 interface Cost {
   stored: number
-  /** Microseconds of a job at so many callers. */
+  /** Microseconds of a job with so many callers. */
   ours: number
   bare: number
 }
@@ -53,13 +53,13 @@ export async function benchGrowth(): Promise<BenchRow[]> {
   })
 }
 
-/** Until the compiler has seen what is measured: the first figure is what the others are compared with. */
+/** Runs until the compiler has optimized the measured code, because all figures are compared with the first one. */
 async function warmUp(folder: string): Promise<void> {
   await using server = await startWide(folder)
   await submissionsPerSecond(server, ENDS_AT_ONCE, CALLERS, WARM_UP_MS)
 }
 
-/** Both in the same database: the bare rows first, when the server has stopped. */
+/** Both use the same database. The direct inserts come first, while the server is stopped. */
 async function costOfAJob(folder: string, stored: number): Promise<Cost> {
   await using server = await startWide(folder)
   await submissionsPerSecond(server, ENDS_AT_ONCE, CALLERS, ROUND_MS)
@@ -75,7 +75,7 @@ async function costOfAJob(folder: string, stored: number): Promise<Cost> {
   return { stored, ours: 1e6 / percentile(rates, 0.5), bare: 1e6 / percentile(bare, 0.5) }
 }
 
-/** Copies the first job until there are `count`. Nothing of it need survive an interruption. */
+/** Copies the first job until there are `count`. The copies need not survive an interruption. */
 function fill(path: string, count: number): void {
   const db = new Database(path)
   try {
@@ -103,16 +103,16 @@ function fill(path: string, count: number): void {
   }
 }
 
-/** The columns of a job, and what a copy has in them: a key and an id of its own. */
+/** The columns of a job, and their values in a copy: it has its own key and id. */
 function copyOf(db: Database.Database): [columns: string, copied: string] {
   const names = (db.pragma('table_info(job)') as { name: string }[]).map(({ name }) => `"${name}"`)
-  // Ids begin with the time, here a millisecond after the other, long ago.
+  // Ids begin with the time. Here each is a millisecond after the one before, long ago.
   const id = `printf('job_%012x', ${Date.parse('2026-01-01')} + n.key) || lower(hex(randomblob(10)))`
   const own: Readonly<Record<string, string>> = { '"key"': 'n.key', '"id"': id }
   return [names.join(', '), names.map((name) => own[name] ?? name).join(', ')]
 }
 
-/** From starting `svc serve` to its first healthy answer. */
+/** The time from the start of `svc serve` to its first healthy answer. */
 async function startMs(folder: string): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < STARTS; i++) {

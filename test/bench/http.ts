@@ -1,4 +1,5 @@
-// Runs of a three-node workflow over HTTP, each job stored, beside a bare JSON echo: every server and the load in a process of its own.
+// Runs of a workflow with three nodes over HTTP, with each job stored, beside a
+// minimal JSON echo. Every server and the load are separate processes.
 import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -11,20 +12,20 @@ import { cpuMs } from './machine.ts'
 import { rounded } from './turns.ts'
 
 const CONNECTIONS = [1, 10, 50]
-/** How many submit jobs that run in the background, which are answered as soon as they are stored. */
+/** The number of callers that submit background jobs, which are answered as soon as they are stored. */
 const SUBMITTING = [10, 100]
 const WARM_UP_SECONDS = 3
-/** Echo and runs take turns, so that what disturbs one disturbs the other; the round with the middle proportion counts. */
+/** Echo and runs take turns, so that a disturbance affects both. The round with the median proportion counts. */
 const ROUNDS = 3
 const SECONDS = 2
 /** The example has an input, a template and an output. */
 const RUN = '/api/workflows/greeting/run'
 const RUN_BODY = { params: { name: 'Ada' } }
 
-/** Where requests go, and what each of them carries. */
+/** The target of requests, and their body. */
 export interface Destination {
   url: string
-  /** JSON text, which is posted; null: a GET. */
+  /** JSON text for a POST. Null: a GET. */
   body: string | null
   token?: string
 }
@@ -107,7 +108,7 @@ export async function load({ pid, ...destination }: Target, connections: number,
   }
 }
 
-/** Sends requests with autocannon, whose `options` say how many. @throws where any answer is not a success */
+/** Sends requests with autocannon. `options` set their number. @throws where an answer is an error */
 export async function send({ url, body, token }: Destination, connections: number, options: string[]): Promise<Report> {
   const script = createRequire(import.meta.url).resolve('autocannon')
   const how = ['--json', '--connections', `${connections}`, ...options]

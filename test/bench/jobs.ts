@@ -1,4 +1,4 @@
-// What the benchmarks of durable jobs share: graphs, submissions in process, and servers whose limits do not stand in the way.
+// The common parts of the benchmarks of durable jobs: graphs, submissions in this process, and servers with high limits.
 import { rmSync } from 'node:fs'
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -9,7 +9,7 @@ import { type RawDatabase, type Sample, sampleOf } from './raw.ts'
 
 export const OWNER: OwnerScope = { user_id: '1', workspace_id: null }
 
-/** As many jobs as there are may run at once. */
+/** All existing jobs may run at once. */
 export const WIDE: Readonly<Record<string, string>> = {
   SVC_MAX_CONCURRENT_JOBS: '10000',
   SVC_MAX_JOBS_PER_USER: '10000',
@@ -17,14 +17,14 @@ export const WIDE: Readonly<Record<string, string>> = {
   SVC_MAX_QUEUED_JOBS: '1000000',
 }
 
-/** Ends in the moment it is started: a row and ten events. */
+/** Ends as soon as it is started: a row and ten events. */
 export const ENDS_AT_ONCE = submission({ workflow_id: 'greeting', params: { name: 'Ada' } })
 
 const edge = (source: string, sourceHandle: string, target: string, targetHandle: string) => ({
   ...{ id: `${source}-${target}`, source, sourceHandle, target, targetHandle },
 })
 
-/** Waits for a value that never comes: a row, its events, and what it remembers. */
+/** Waits for a value that never comes: a row, its events, and its journal. */
 export const WAITS: Graph = {
   nodes: [
     { id: 'name', type: 'input.String', data: { name: 'name' } },
@@ -39,7 +39,7 @@ export const WAITS: Graph = {
   ],
 }
 
-/** As many events as `count`, and a few: the numbers from 1 on. */
+/** Has `count` events and a few more: the numbers from 1 on. */
 export function counting(count: number): Graph {
   return {
     nodes: [
@@ -50,7 +50,7 @@ export function counting(count: number): Graph {
   }
 }
 
-/** Hands out what it is sent, until it is sent no more. */
+/** Outputs its streamed input until the input ends. */
 export const FED: Graph = {
   nodes: [
     { id: 'in', type: 'input.Integer', data: { name: 'in', stream: true } },
@@ -59,12 +59,12 @@ export const FED: Graph = {
   edges: [edge('in', 'output', 'out', 'value')],
 }
 
-/** A server in this process whose limits are wide. */
+/** A server in this process with high limits. */
 export function startWide(data_dir: string): Promise<TestServer> {
   return startServer({ data_dir, environment: { ...WIDE } })
 }
 
-/** Acknowledged submissions per second: `callers` that each submit the next job when the one before is acknowledged. */
+/** Acknowledged submissions per second. Each of `callers` submits its next job when the one before is acknowledged. */
 export async function submissionsPerSecond(
   { context }: TestServer,
   of: JobSubmission,
@@ -83,7 +83,7 @@ export async function submissionsPerSecond(
   return (count * 1000) / (performance.now() - from)
 }
 
-/** The same rows written barely, those of `group` jobs in a transaction. */
+/** Inserts the same rows directly, those of `group` jobs in a transaction. */
 export function rawJobsPerSecond(raw: RawDatabase, sample: Sample, group: number, ms: number): number {
   const from = performance.now()
   let count = 0
@@ -94,7 +94,7 @@ export function rawJobsPerSecond(raw: RawDatabase, sample: Sample, group: number
   return (count * 1000) / (performance.now() - from)
 }
 
-/** Runs one job until it is acknowledged and gives what is stored of it then. */
+/** Submits one job until it is acknowledged, and returns its stored rows. */
 export async function storedSample({ context, data_dir }: TestServer, of: JobSubmission): Promise<Sample> {
   const job = context.jobs.submit(OWNER, of).active!
   await job.accepted()
@@ -102,7 +102,7 @@ export async function storedSample({ context, data_dir }: TestServer, of: JobSub
   return sampleOf(data_dir, job.row.id)
 }
 
-/** Runs one job to its end; gives its id and how many events it has. */
+/** Runs one job to its end. Returns its id and its number of events. */
 export async function runToEnd({ context }: TestServer, graph: Graph): Promise<{ id: string; events: number }> {
   const job = context.jobs.submit(OWNER, submission({ graph })).active!
   await job.settled()
@@ -110,7 +110,7 @@ export async function runToEnd({ context }: TestServer, graph: Graph): Promise<{
   return { id: job.row.id, events: job.row.last_sequence }
 }
 
-/** Does `work` with a folder that is gone afterwards. */
+/** Runs `work` with a temporary folder. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = temporaryFolder()
   try {

@@ -1,4 +1,4 @@
-// Whether this machine is quiet enough for its figures to be believed, and what its processes use. Linux tells most of it.
+// Checks whether this machine is quiet enough for reliable figures, and measures what its processes use. Most of it works only on Linux.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
@@ -6,22 +6,22 @@ import { availableParallelism, cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { temporaryFolder } from '../helpers/server.ts'
 
-/** Above this part of all processor time taken by a neighbour machine, or of a core by other programs, figures are not believed. */
+/** Figures are unreliable where another virtual machine takes this part of all processor time, or other programs this part of a core. */
 const STEAL_LIMIT = 0.03
 const SPREAD_LIMIT = 1.25
 const LOAD_LIMIT = 0.5
-/** Slower syncs mean that other programs write, or that runs measure the disk and little else. */
+/** Slower syncs mean that other programs write, or that runs mainly measure the disk. */
 const SYNC_LIMIT_MS = 1
-/** What /proc counts in: the kernel's USER_HZ, 100 on every platform that Node runs on. */
+/** The unit of /proc: the kernel's USER_HZ, 100 on every platform of Node. */
 const TICK_MS = 10
 
 export interface Quietness {
-  /** Why not to believe the figures; empty where there is no reason. */
+  /** Why the figures are unreliable. Empty without a reason. */
   reasons: string[]
   machine: string
 }
 
-/** Watches from now on; the function that it gives says what was seen. */
+/** Watches from now on. The returned function returns the observations. */
 export function watchMachine(): () => Quietness {
   const before = stolen()
   const [load = 0] = loadavg()
@@ -43,7 +43,7 @@ export function watchMachine(): () => Quietness {
   }
 }
 
-/** The same work ten times: the shortest time, and how much longer the middle one took. */
+/** Does the same work ten times. Returns the shortest time, and the excess of the median. */
 function calibrate(): { best: number; middle: number } {
   const block = Buffer.alloc(1 << 20, 7)
   const times = Array.from({ length: 10 }, () => {
@@ -59,7 +59,7 @@ function spread(when: string, { best, middle }: { best: number; middle: number }
   return ratio > SPREAD_LIMIT ? [`equal work took up to ${ratio.toFixed(2)} times as long ${when}`] : []
 }
 
-/** How long the disk takes to keep a small write for good, as every commit of a job does: the middle of thirty. */
+/** The time of a small synced write, as in every commit of a job: the median of thirty. */
 function syncMs(): number {
   const folder = temporaryFolder()
   const file = openSync(join(folder, 'sync'), 'w')
@@ -99,7 +99,7 @@ function stealing(before: Ticks | null, after: Ticks | null): string[] {
   return part > STEAL_LIMIT ? [`other machines took ${(part * 100).toFixed(0)} % of the processor`] : []
 }
 
-/** Processor time that a process has used, in ms, or null where the system does not say. */
+/** The processor time of a process in ms. Null where the system does not report it. */
 export function cpuMs(pid: number): number | null {
   try {
     // The second field is a name in brackets, which may hold spaces.
@@ -110,7 +110,7 @@ export function cpuMs(pid: number): number | null {
   }
 }
 
-/** Resident memory of a process in MB. */
+/** The resident memory of a process in MB. */
 export function residentMb(pid: number): number {
   return Math.round(residentKib(pid) / 1024)
 }

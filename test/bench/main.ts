@@ -1,4 +1,4 @@
-// `make bench`: measures and prints a table. ONLY=http,engine (or arguments) selects from TARGETS; all without.
+// `make bench`: measures and prints a table. ONLY=http,engine (or arguments) selects from TARGETS. Absent: all.
 import { benchAccess } from './access.ts'
 import { benchAppends } from './appends.ts'
 import { type BenchRow, benchEngine } from './engine.ts'
@@ -42,7 +42,7 @@ const TARGETS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
 }
 
 function selected(): string[] {
-  // make gives ONLY as an argument and in the environment.
+  // make passes ONLY as an argument and in the environment.
   const given = [...process.argv.slice(2), process.env.ONLY ?? ''].flatMap((text) => text.split(/[\s,]+/))
   const asked = [...new Set(given)].filter(Boolean)
   const unknown = asked.filter((name) => !(name in TARGETS))

@@ -1,4 +1,4 @@
-// How long a preflight of a workflow of 200 nodes takes over HTTP, at each level: one after the other, beside a bare JSON echo.
+// The time of a preflight of a workflow with 200 nodes over HTTP, at each level, one after the other, beside a minimal JSON echo.
 import { rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ import { percentile, rounded } from './turns.ts'
 const NODES = 200
 const WARM_UP = sized(300, 20)
 const ROUNDS = sized(500, 20)
-/** Workflows that nobody has looked at before. */
+/** Workflows without an earlier preflight. */
 const FRESH = sized(50, 5)
 
 const row = (name: string, value: number): BenchRow => ({
@@ -27,7 +27,7 @@ export async function benchPreflight(): Promise<BenchRow[]> {
   try {
     using caller = new Caller()
     const { rows, unseen } = await known(data_dir, caller)
-    // What a server was given it has compiled already: another one starts with the same data.
+    // The server has already compiled its own workflows, so another one starts with the same data.
     await using another = await serve(data_dir)
     const first = await caller.create(another.url, chain(NODES, 'text.Template'))
     for (let at = 0; at < WARM_UP; at++) await caller.preflight(another.url, { workflow_id: first })
@@ -38,7 +38,7 @@ export async function benchPreflight(): Promise<BenchRow[]> {
   }
 }
 
-/** Workflows that the server has compiled, and the ids of others for one that has not. */
+/** Workflows that the server has compiled, and the ids of others for a server that has not compiled them. */
 async function known(data_dir: string, caller: Caller): Promise<{ rows: BenchRow[]; unseen: string[] }> {
   await using echo = await startEcho()
   await using service = await serve(data_dir)
@@ -60,12 +60,12 @@ async function known(data_dir: string, caller: Caller): Promise<{ rows: BenchRow
   return { rows, unseen }
 }
 
-/** An input, a row of nodes that each take what the one before gives, and an output. */
+/** An input, a chain of nodes, and an output. */
 function chain(count: number, type: string, first = 'text'): Graph {
   const [into, out] = type === 'chat.Complete' ? ['system', 'usage'] : ['t', 'output']
   const data = type === 'chat.Complete' ? { model: 'builtin/echo', prompt: 'x' } : { template: '{{t}}.' }
   const types = Array.from({ length: count - 2 }, (_, at) => node(`n${at}`, type, data))
-  // A usage is no text: nodes that call models lie beside each other.
+  // A usage is not a text, so nodes that call models are parallel.
   const sources = types.map((_, at) => (at === 0 || type === 'chat.Complete' ? 'in.output' : `n${at - 1}.${out}`))
   return graph(
     [node('in', 'input.String', { name: first, value: 'x' }), ...types, node('out', 'output.Output', { name: 'out' })],
@@ -92,7 +92,7 @@ function shown(name: string, times: readonly number[]): BenchRow[] {
   return [row(`${name}, middle`, percentile(times, 0.5)), row(`${name}, slowest in a hundred`, percentile(times, 0.99))]
 }
 
-/** Asks one thing after the other, over one connection to each server. */
+/** Sends requests one after the other, over one connection to each server. */
 class Caller implements Disposable {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
@@ -101,7 +101,7 @@ class Caller implements Disposable {
     return made.id
   }
 
-  /** Posts JSON. @throws where the answer is no success */
+  /** Posts JSON. @throws for an error status */
   ask(url: string, body: object): Promise<unknown> {
     const text = JSON.stringify(body)
     const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }

@@ -1,11 +1,11 @@
-// One who asks for `URL` again and again, as a process of its own: `prober.ts URL`. It says `ready` when it is warm; after SIGTERM it says how
-// long each answer took, in milliseconds, as JSON.
+// A client that requests `URL` again and again, as a separate process: `prober.ts URL`. It prints `ready` after its warm-up. After SIGTERM
+// it prints the time of each answer, in milliseconds, as JSON.
 import { Agent, get } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 
 const [, , url = ''] = process.argv
 const WARM_UP = 200
-/** Between an answer and the next request, so that the prober is not what keeps the server busy. */
+/** The delay between an answer and the next request, so that the prober itself is little load. */
 const PAUSE_MS = 1
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })

@@ -1,5 +1,5 @@
-// The bare counterpart of the store: better-sqlite3 on the same disk, with the service's tables, indexes and durability, prepared statements
-// and rows that are ready to be written. What it writes are the rows that the service wrote for a job, under other keys.
+// The reference for the store: better-sqlite3 on the same disk, with the service's tables, indexes and durability, and prepared statements.
+// It writes the rows that the service wrote for a job, with other keys.
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Store } from '../../src/db/store.ts'
@@ -7,7 +7,7 @@ import { systemPlatform } from '../../src/platform.ts'
 
 type Values = unknown[]
 
-/** What a job of the service left in its database: a list of values for each row. */
+/** The rows of a job in the service's database: a list of values for each row. */
 export interface Sample {
   readonly graph: Values
   readonly job: Values
@@ -28,7 +28,7 @@ const TABLES = {
 
 type Table = keyof typeof TABLES
 
-/** Reads what the service has stored of a job. `data_dir` is its data folder, which it may be using. */
+/** Reads the stored rows of a job. `data_dir` is the service's data folder, which may be in use. */
 export function sampleOf(data_dir: string, job_id: string): Sample {
   const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
   try {
@@ -51,7 +51,7 @@ export function sampleOf(data_dir: string, job_id: string): Sample {
   }
 }
 
-/** Opens a database as the service does, with the durability that is its default. */
+/** Opens a database as the service does, with its default durability. */
 export function openRaw(path: string): Database.Database {
   const db = new Database(path)
   for (const pragma of ['synchronous = FULL', 'journal_mode = WAL', 'foreign_keys = ON']) db.pragma(pragma)
@@ -81,14 +81,14 @@ export class RawDatabase implements Disposable {
     }
   }
 
-  /** A new one with the service's schema, in `folder`, which whoever made it removes. */
+  /** A new database with the service's schema in `folder`, which the caller removes. */
   static async in(folder: string): Promise<RawDatabase> {
     const path = join(folder, 'raw.db')
     await (await Store.open(path))[Symbol.asyncDispose]()
     return new RawDatabase(openRaw(path))
   }
 
-  /** The database of a service that does not run. */
+  /** The database of a stopped service. */
   static at(path: string): RawDatabase {
     return new RawDatabase(openRaw(path))
   }
@@ -116,7 +116,7 @@ export class RawDatabase implements Disposable {
     }
   }
 
-  /** Reads all events of the last job, 256 at a time as the service does; gives how many. */
+  /** Reads all events of the last job, 256 at a time as the service does. Returns their number. */
   readEvents(): number {
     const select = this.#db.prepare(
       'select * from job_event where job_key = ? and sequence > ? order by sequence limit 256',

@@ -1,5 +1,5 @@
-// A server that is killed with very many jobs under way: how long the next one takes until it listens, and until all jobs run again; beside
-// the same rows read and written barely.
+// A server is killed with very many unfinished jobs. Measures how long the next one takes until it listens, and until all jobs run again,
+// beside direct reads and writes of the same rows.
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -12,7 +12,7 @@ import { openRaw } from './raw.ts'
 import { shown, sized } from './scale.ts'
 import { rounded } from './turns.ts'
 
-/** The settings allow no more to run at once. */
+/** The settings allow no more running jobs. */
 const JOBS = Math.min(sized(10_000, 100), 10_000)
 const CONNECTIONS = 50
 const PATIENCE_MS = 120_000
@@ -42,7 +42,7 @@ export function benchRecovery(): Promise<BenchRow[]> {
   })
 }
 
-/** Starts jobs that run until they are fed no more, and kills their server. */
+/** Starts jobs that run until their input ends, and kills their server. */
 async function leaveBehind(folder: string): Promise<void> {
   await using server = await serve(folder, WIDE)
   const body = JSON.stringify({ name: 'fed', graph: FED })
@@ -57,7 +57,7 @@ async function leaveBehind(folder: string): Promise<void> {
   await server.ended()
 }
 
-/** How many jobs run for the second time. */
+/** The number of jobs that run for the second time. */
 function goneOn(folder: string): number {
   const db = new Database(join(folder, 'svc.db'), { readonly: true })
   try {
@@ -67,7 +67,7 @@ function goneOn(folder: string): number {
   }
 }
 
-/** What recovery reads and writes, on a copy: each job, what it remembers and has told, two changes of its row, two events and a page. */
+/** The reads and writes of recovery on a copy: each job, its journal and events, two updates of its row, two events and a page. */
 function barely(folder: string): number {
   const copy = join(folder, 'raw.db')
   for (const end of ['', '-wal']) cpSync(join(folder, `svc.db${end}`), `${copy}${end}`)

@@ -1,5 +1,5 @@
-// The history of a long job for those who come later: as server-sent events, as JSON, and as what a socket is told when it comes back;
-// beside rows of events that are only read. The server is a process of its own, those who read are in this one.
+// The history of a long job for late clients: as server-sent events, as JSON, and for a socket that reconnects, beside plain reads of event
+// rows. The server is a separate process; the readers run in this one.
 
 import { serve } from '../helpers/process.ts'
 import { connect } from '../helpers/socket.ts'
@@ -12,7 +12,7 @@ import { rounded, takeTurns } from './turns.ts'
 
 const EVENTS = sized(100_000, 1_000)
 const READERS = 100
-/** How many events each of many readers has missed. */
+/** The number of missed events of each of many readers. */
 const MISSED = Math.round(EVENTS / 10)
 const ROUNDS = 3
 
@@ -66,7 +66,7 @@ async function perSecond(events: number, work: () => Promise<unknown>): Promise<
   return (events * 1000) / (performance.now() - from)
 }
 
-/** From opening a socket to all outputs of the job: one frame for each, with everything that it has had. */
+/** The time from opening a socket to all outputs of the job: one frame for each, with all its values. */
 async function comeBack(server: { url: string }, { id }: Stored): Promise<void> {
   await using client = await connect(server)
   client.command('reconnect_job', { job_id: id })

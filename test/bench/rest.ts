@@ -1,5 +1,5 @@
-// How much memory a server keeps when load is over: beside one that has done each thing once, and one that was loaded twice as long. Each is a process
-// of its own, and all of them rest at the same time.
+// The memory that a server keeps after load, beside one that has handled each request once, and one with twice the load. Each is a separate
+// process, and all of them idle at the same time.
 import { rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { COMPILE_CACHE } from '../../src/launch/pick.mjs'
@@ -16,14 +16,14 @@ const REST_MS = sized(300_000, 500)
 const RUN = '/api/workflows/greeting/run'
 const FILE = Buffer.alloc(6 * 1024 * 1024, 7)
 const LARGE = 'y'.repeat(900_000)
-/** Large values and files are one request in so many. */
+/** One in so many requests has large values or files. */
 const RARE = 50
 
-/** A file that was not put yet is missing. */
+/** A file that was not stored yet is missing. */
 const EXPECTED = [200, 201, 202, 404]
 
 type Call = (method: string, path: string, body?: string | Buffer) => Promise<string>
-/** One thing that clients do; `turn` counts on. */
+/** One kind of request; `turn` counts up. */
 type Way = (call: Call, turn: number) => Promise<unknown>
 
 const run = (name: string, background = false) => JSON.stringify({ params: { name }, background })
@@ -36,7 +36,7 @@ const WAYS: readonly Way[] = [
   (call) => call('GET', '/api/jobs'),
   async (call) => {
     const { job_id } = JSON.parse(await call('POST', RUN, run('c', true))) as { job_id: string }
-    // To the end of the job.
+    // Waits for the end of the job.
     await call('GET', `/api/jobs/${job_id}/events`)
   },
 ]

@@ -1,4 +1,4 @@
-// Code in the sandbox beside the same engine called plainly in this process: what workers, limits and checks cost.
+// Code in the sandbox beside plain calls of the same engine in this process: the cost of workers, limits and checks.
 import releaseSync from '@jitl/quickjs-wasmfile-release-sync'
 import { newQuickJSWASMModuleFromVariant, type QuickJSSyncVariant } from 'quickjs-emscripten-core'
 import type { CodeSandbox, SandboxScript } from '../../src/engine/node-api/node-services.ts'
@@ -19,7 +19,7 @@ function script(code: string, inputs: Record<string, unknown>): SandboxScript {
   return { code, inputs, seed: 1, time_limit_ms: 5_000, memory_limit_mb: 64, signal, log: () => {} }
 }
 
-/** The same work in this process: a fresh runtime, the inputs, the code, the result as JSON. No limits but the loop's. */
+/** The same work in this process: a fresh runtime, the inputs, the code, the result as JSON. Only the loop limit applies. */
 async function plainCall(): Promise<() => void> {
   const quickjs = await newQuickJSWASMModuleFromVariant(releaseSync as unknown as QuickJSSyncVariant)
   return () => {
@@ -53,7 +53,7 @@ async function itemsPerSecond(sandbox: CodeSandbox): Promise<number> {
   return (count * 1000) / (performance.now() - from)
 }
 
-/** Milliseconds from no sandbox to the first result, and from a worker that was thrown away to the next result. */
+/** Milliseconds from no sandbox to the first result, and from a discarded worker to the next result. */
 async function coldStarts(): Promise<{ first: number; again: number }> {
   const from = performance.now()
   await using sandbox = createCodeSandbox({ workers: 1 })
@@ -76,7 +76,7 @@ export async function benchSandbox(): Promise<BenchRow[]> {
   const many = () => Promise.all(Array.from({ length: AT_ONCE }, one))
   for (let count = 0; count < WARM_UP; count += AT_ONCE) await many()
   for (let count = 0; count < WARM_UP; count++) plain()
-  // They take turns, so that what disturbs one disturbs the others; the round with the middle proportion counts.
+  // They take turns, so that a disturbance affects both. The round with the median proportion counts.
   const rounds: { plain: number; one: number; many: number }[] = []
   for (let round = 0; round < ROUNDS; round++) {
     rounds.push({ plain: await rate(plain), one: await rate(one), many: await rate(many, AT_ONCE) })

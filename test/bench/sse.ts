@@ -1,7 +1,7 @@
-// A client of event streams that costs as little as it can: it looks for the last event and counts nothing else.
+// A minimal client of event streams: it only looks for the last event.
 import { type ClientRequest, get, type IncomingMessage } from 'node:http'
 
-/** Opens `url`; resolves with the answer when its head is there. @throws where it is no success */
+/** Opens `url`. Resolves with the answer when its head has come. @throws for an error status */
 export function open(url: string, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request: ClientRequest = get(url, { agent: false, headers: { ...headers } }, (answer) => {
@@ -23,5 +23,5 @@ export async function readToEnd(url: string, accept: 'text/event-stream' | 'appl
   if (!end.includes('job_terminal')) throw new Error(`${url} ended before the job did`)
 }
 
-/** The last event fits into this many bytes: the result of the job must be short. */
+/** The last event fits into this many bytes, so the job's result must be short. */
 const TAIL = 65_536

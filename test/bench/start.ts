@@ -1,4 +1,4 @@
-// How long `svc serve` takes from nothing to its first healthy answer, and how much memory it holds when nothing happens.
+// The time from the start of `svc serve` to its first healthy answer, and its memory while it is idle.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -9,11 +9,11 @@ import type { BenchRow } from './engine.ts'
 import { residentMb } from './machine.ts'
 
 const STARTS = 7
-/** The warm-up begins a second after the start and is long over by then. */
+/** The warm-up begins a second after the start and has long ended by then. */
 const IDLE_MS = 3_000
 
 export async function benchStart(): Promise<BenchRow[]> {
-  // The first start may fill Node's compile cache; it is not counted.
+  // The first start may fill Node's compile cache, so it is not counted.
   await coldStart()
   const times: number[] = []
   for (let i = 0; i < STARTS; i++) times.push(await coldStart())

@@ -1,4 +1,4 @@
-// How much memory the service takes for streams that are open for long: a thousand conversations whose upstream says a word every now and then.
+// The memory of the service for long open streams: a thousand chats whose upstream sends a word now and then.
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { runProcess } from '../helpers/process.ts'
@@ -10,7 +10,7 @@ import { residentMb } from './machine.ts'
 import { shown, sized } from './scale.ts'
 
 const STREAMS = sized(1_000, 10)
-/** The warm-up of the service begins a second after its start and is long over by then. */
+/** The warm-up of the service begins a second after its start and has long ended by then. */
 const IDLE_MS = 3_000
 const OPEN_MS = 8_000
 const EVERY_MS = 250

@@ -1,4 +1,4 @@
-// Acknowledged submissions in this process beside the same rows written barely, in transactions of as many jobs as there are callers.
+// Acknowledged submissions in this process beside direct inserts of the same rows, in transactions of as many jobs as there are callers.
 import type { JobSubmission } from '../../src/jobs/service.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
 import { submission } from '../jobs/kit.ts'
@@ -21,16 +21,16 @@ import { metered, rounded, type Spent, takeTurns } from './turns.ts'
 const CALLERS = [1, 10, 100]
 const ROUNDS = 5
 const ROUND_MS = sized(600, 50)
-/** Of jobs that stay: no more of them wait together than the settings usually allow. */
+/** For jobs that stay. More of them would exceed the default limit of waiting jobs. */
 const SHORT_ROUND_MS = sized(150, 50)
-/** Until then the compiler has seen what is measured. */
+/** The compiler has optimized the measured code by then. */
 const WARM_UP_MS = sized(4_000, 100)
 
 interface Kind {
   name: string
   environment: Readonly<Record<string, string>>
   round_ms: number
-  /** What is submitted again and again. */
+  /** The submitted workflow. */
   of(server: TestServer): JobSubmission | Promise<JobSubmission>
 }
 

@@ -1,5 +1,5 @@
-// How long a cheap request waits while very many rows are removed: by retention, and with a job of many events that is deleted. Beside it what
-// the same requests take when nothing is removed, and how long one statement that removes all of it holds the database.
+// The delay of a cheap request while very many rows are removed: by retention, and with a deleted job of many events. Beside it are the
+// times without a removal, and of one statement that removes all rows at once.
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +17,7 @@ import { percentile, rounded } from './turns.ts'
 const JOBS = sized(9_000, 100)
 const EVENTS = sized(100_000, 1_000)
 const QUIET_MS = 1_500
-/** The warm-up begins a second after the start and is over by then. */
+/** The warm-up begins a second after the start and has ended by then. */
 const SETTLED_MS = 3_000
 const LONG_AGO = '2020-01-01T00:00:00.000Z'
 
@@ -50,7 +50,7 @@ export function benchSweep(): Promise<BenchRow[]> {
   })
 }
 
-/** Leaves a long job behind, and jobs that ended long ago. */
+/** Creates a long job, and jobs that ended long ago. */
 async function prepare(folder: string): Promise<{ id: string }> {
   await using server = await startWide(folder)
   const { jobs } = server.context
@@ -71,7 +71,7 @@ async function prepare(folder: string): Promise<{ id: string }> {
   return { id }
 }
 
-/** How long one statement takes that removes the events of the long job; it is undone. */
+/** The time of one statement that removes the events of the long job. It is rolled back. */
 function atOnce(folder: string): number {
   const db = openRaw(join(folder, 'svc.db'))
   db.exec('BEGIN IMMEDIATE')
@@ -99,7 +99,7 @@ function jobsOf(folder: string): number {
   }
 }
 
-/** How long requests took while `work` was done, and how long that was. */
+/** The times of requests during `work`, and the duration of `work`. */
 async function probed(
   { url }: TestServer,
   work: () => Promise<unknown>,

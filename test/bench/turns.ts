@@ -1,11 +1,11 @@
-// Ours beside a bare counterpart: they take turns, so that what disturbs one disturbs the other.
+// Compares ours with a reference. They take turns, so that a disturbance affects both.
 
 export interface Turn {
   bare: number
   ours: number
 }
 
-/** Measures both `rounds` times and gives the round with the middle proportion of ours to the bare one. */
+/** Measures both `rounds` times. Returns the round with the median proportion of ours to the reference. */
 export async function takeTurns(
   rounds: number,
   { bare, ours }: { bare: () => number | Promise<number>; ours: () => number | Promise<number> },
@@ -18,13 +18,13 @@ export async function takeTurns(
   return turns.sort((a, b) => a.proportion - b.proportion)[rounds >> 1]!
 }
 
-/** What work of this process has taken of the processor. */
+/** The processor time of work in this process. */
 export interface Spent {
   done: number
   cpu_us: number
 }
 
-/** Adds what `work` takes, which gives how much it did in a second. */
+/** Adds the processor time of `work`, which returns its rate per second. */
 export async function metered(spent: Spent, work: () => number | Promise<number>): Promise<number> {
   const [before, from] = [process.cpuUsage(), performance.now()]
   const per_second = await work()
@@ -34,12 +34,12 @@ export async function metered(spent: Spent, work: () => number | Promise<number>
   return per_second
 }
 
-/** Three places after the point. */
+/** Three decimal places. */
 export function rounded(value: number): number {
   return Math.round(value * 1000) / 1000
 }
 
-/** The value below which `part` (0 to 1) of the values lie; NaN where there are none. */
+/** The value below which `part` (0 to 1) of the values lie. NaN where there are none. */
 export function percentile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN

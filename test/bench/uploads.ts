@@ -1,5 +1,5 @@
-// How fast a file goes through an upload into the temporary store, beside a bare server that pipes the same body into a file and syncs it. The
-// client is in the same process for both; they take turns.
+// The speed of an upload into the temporary store, beside a minimal server that writes the same body to a file and syncs it. The client of
+// both runs in this process; they take turns.
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'

@@ -147,7 +147,7 @@ describe('a request', () => {
       await using server = await startScripted({ http: (_call, response) => json(response, 200, body) })
       await using client = fastClient(server)
       const { code, message } = await caught(client.capabilities())
-      assert.deepEqual([code, message], ['INVALID_ANSWER', 'The answer 200 is no JSON object.'])
+      assert.deepEqual([code, message], ['INVALID_ANSWER', 'The answer 200 is not a JSON object.'])
     }
   })
 

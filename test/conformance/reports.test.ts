@@ -36,7 +36,7 @@ describe('the report of a client', () => {
     const at = lines.indexOf('fail  third: it asked twice')
     assert.deepEqual(lines.slice(at + 1, at + 3), [
       '      The rule of third.',
-      '      the same as in first, whose transcript is above',
+      '      same cause as in first, see the transcript above',
     ])
     assert.deepEqual(lines.slice(-4), [
       '2 scenarios: it asked twice',
@@ -70,7 +70,7 @@ test('the report of a server ends with what was skipped, by the reasons, and say
     judged('server.a', 'skipped', 'the server does not claim getJob'),
     judged('server.b', 'pass', null),
     judged('server.c', 'fail', 'it is wrong'),
-    judged('server.d', 'skipped', 'no token is given: give --token'),
+    judged('server.d', 'skipped', 'no token was given: set --token'),
     judged('server.e', 'skipped', 'the server does not claim getJob'),
   ]
   const report = { suite: 'server', url: 'http://127.0.0.1/', profile: 'full', requirements } as const
@@ -82,9 +82,9 @@ fail  server.c
 skip  the server does not claim getJob
       server.a
       server.e
-skip  no token is given: give --token
+skip  no token was given: set --token
       server.d
-      A server claims what its /openapi.json and /asyncapi.json have as implemented (x-svc-implementation).
+      A server claims what its /openapi.json and /asyncapi.json mark as implemented (x-svc-implementation).
 http://127.0.0.1/: 1 pass, 1 fail, 3 skip
 `,
   )

@@ -44,7 +44,7 @@ const cases: readonly [title: string, file: string, edit: Edit, said: RegExp][] 
     (file) => put(file, 'description', 'Something else.'),
     /^Capabilities\.json is not the schema/,
   ],
-  ['a schema file with another address', 'JobEvent.json', (file) => put(file, '$id', '/x.json'), /has another \$id/],
+  ['a schema file with another address', 'JobEvent.json', (file) => put(file, '$id', '/x.json'), /has the wrong \$id/],
   [
     'a schema that is only in the documents of sockets',
     'SubscribeJobCommand.json',
@@ -61,7 +61,7 @@ const cases: readonly [title: string, file: string, edit: Edit, said: RegExp][] 
     'an operation that the manifest lacks',
     'operations.json',
     (file) => put(file, 'operations', without(file.operations, record(file, 'operations', 'operationId', 'getHealth'))),
-    /^the operations of operations\.json are not those of its documents, at getHealth$/,
+    /^the operations of operations\.json differ from those of its documents, at getHealth$/,
   ],
   [
     'an operation that only the manifest has',
@@ -105,7 +105,7 @@ const cases: readonly [title: string, file: string, edit: Edit, said: RegExp][] 
     (file) => {
       delete at(file, 'paths')[PREFLIGHT]
     },
-    /^openapi\.implemented\.json is not what is implemented of openapi\.json, at POST \/api\/sdk\/v1\/preflight$/,
+    /^openapi\.implemented\.json differs from the implemented parts of openapi\.json, at POST \/api\/sdk\/v1\/preflight$/,
   ],
   [
     'an operation that differs where only the implemented ones are',

@@ -57,10 +57,10 @@ describe('the contract under another version', () => {
       commit(folder)
       const first = String(git(folder, 'rev-parse', 'HEAD')).slice(0, 12)
       publish(folder, '2.0.0', ['/health'])
-      const against = `the contract against the last publication of version 1.0.0, ${first}: 1 breaking, as its number says\n`
+      const against = `the contract against the last publication of version 1.0.0, ${first}: 1 breaking, as its number allows\n`
       assert.deepEqual(check(folder, 'history'), {
         status: 0,
-        stdout: `version 2.0.0 is new: no commit has a publication of it\n${against}`,
+        stdout: `version 2.0.0 is new: no commit publishes it\n${against}`,
         stderr: '',
       })
       commit(folder)
@@ -128,7 +128,7 @@ describe('the contract under another version', () => {
       assert.equal(status, 3)
       assert.match(stderr, /^version 0\.9\.0 is lower than 0\.10\.0, as published in .{12}\n$/)
       publish(folder, 'next')
-      assert.deepEqual(check(folder), { status: 3, stdout: '', stderr: 'next is no version of three numbers\n' })
+      assert.deepEqual(check(folder), { status: 3, stdout: '', stderr: 'next is not a version with three numbers\n' })
     }),
   )
 })

@@ -83,11 +83,11 @@ const FAULTS: Readonly<Record<string, readonly [Change, string]>> = {
   ],
   'an unknown schema': [
     [PATHS, 'thing.yaml#/Thing', 'thing.yaml#/Think'],
-    'paths/things.yaml#/~1things~1{id}/get/responses/200/content/application~1json/schema: refers to schemas/thing.yaml#/Think, which is no schema',
+    'paths/things.yaml#/~1things~1{id}/get/responses/200/content/application~1json/schema: refers to schemas/thing.yaml#/Think, which is not a schema',
   ],
   'a part of a schema': [
     [THING, "'#/ThingId'", "'#/Thing/properties/id'"],
-    'schemas/thing.yaml#/Thing/properties/id: refers to schemas/thing.yaml#/Thing/properties/id, which is no schema',
+    'schemas/thing.yaml#/Thing/properties/id: refers to schemas/thing.yaml#/Thing/properties/id, which is not a schema',
   ],
   'an unknown component': [
     [PATHS, 'responses/NotFound', 'responses/Gone'],
@@ -112,11 +112,11 @@ const FAULTS: Readonly<Record<string, readonly [Change, string]>> = {
   ],
   'a keyword of only one draft': [
     [THING, 'minLength: 1', 'unevaluatedProperties: false'],
-    'schemas/thing.yaml#/ThingId/unevaluatedProperties: is no agreed keyword',
+    'schemas/thing.yaml#/ThingId/unevaluatedProperties: is not an allowed keyword',
   ],
   'a keyword in a schema written in place': [
     [PATHS, 'type: integer', 'type: integer, nullable: true'],
-    'openapi.json#/paths/~1things~1{id}/get/parameters/0/schema/nullable: is no agreed keyword',
+    'openapi.json#/paths/~1things~1{id}/get/parameters/0/schema/nullable: is not an allowed keyword',
   ],
   'something beside a reference': [
     [THING, "id: { $ref: '#/ThingId' }", "id: { $ref: '#/ThingId', description: Its name. }"],
@@ -128,25 +128,25 @@ const FAULTS: Readonly<Record<string, readonly [Change, string]>> = {
   ],
   'an unknown marker': [
     [PATHS, 'x-svc-implementation', 'x-svc-speed: fast\n    x-svc-implementation'],
-    `${OPERATION}has x-svc-speed, which is no agreed marker`,
+    `${OPERATION}has x-svc-speed, which is not an allowed marker`,
   ],
   'an unknown value of a marker': [[PATHS, 'planned', 'someday'], `${OPERATION}has x-svc-implementation: "someday"`],
   'an operation without a description': [[PATHS, 'description: Reads it.', ''], `${OPERATION}has no description`],
   'an operation without a tag of the root': [
     [PATHS, 'tags: [things]', 'tags: [stuff]'],
-    `${OPERATION}has not exactly one tag of the root`,
+    `${OPERATION}must have exactly one tag of the root`,
   ],
   'a public operation that asks for credentials': [
     [PATHS, 'x-svc-implementation', 'x-svc-access: public\n    x-svc-implementation'],
-    `${OPERATION}has a security that does not fit its access`,
+    `${OPERATION}has a security that contradicts its access`,
   ],
   'a path parameter that is not declared': [
     [PATHS, 'name: id', 'name: thing_id'],
-    `${OPERATION}has path parameters that are not those of its path`,
+    `${OPERATION}has path parameters that differ from those in its path`,
   ],
   'a wildcard in the middle': [
     [PATHS, 'x-svc-implementation', 'x-svc-wildcard: rest\n    x-svc-implementation'],
-    `${OPERATION}has a wildcard that is not the end of its path`,
+    `${OPERATION}has a wildcard before the end of its path`,
   ],
   'a message without its marker': [
     [WS, 'x-svc-implementation: planned\n    x-svc-kind', 'x-svc-kind'],
@@ -154,7 +154,7 @@ const FAULTS: Readonly<Record<string, readonly [Change, string]>> = {
   ],
   'a command whose marker is not that of its operation': [
     [WS, 'x-svc-implementation: planned\n    x-svc-kind', 'x-svc-implementation: implemented\n    x-svc-kind'],
-    `${COMMAND}has another marker than its operation`,
+    `${COMMAND}has a different marker than its operation`,
   ],
   'an RPC without a result': [
     [WS, "x-svc-result: { $ref: '../schemas/thing.yaml#/Thing' }", ''],
@@ -187,11 +187,11 @@ const FAULTS: Readonly<Record<string, readonly [Change, string]>> = {
   ],
   'words for a pattern that stands nowhere': [
     ['patterns.yaml', '[a-z]', '[0-9]'],
-    'patterns.yaml#/^[0-9]$: stands in no schema',
+    'patterns.yaml#/^[0-9]$: is in no schema',
   ],
   'words for a pattern that say nothing of the text': [
     ['patterns.yaml', 'must be a small letter', 'A small letter.'],
-    'patterns.yaml#/^[a-z]$: does not say what the text must be',
+    'patterns.yaml#/^[a-z]$: must say what the text must be, and begin with "must"',
   ],
 }
 

@@ -70,7 +70,7 @@ describe('the generated folder', () => {
       rmSync(join(place, 'b/c.ts'))
       writeFileSync(join(place, 'd.ts'), '')
       assert.deepEqual(listFolderDifferences(place, outputs), [
-        'a.ts is not what the contract gives',
+        'a.ts differs from what the contract generates',
         'b/c.ts is missing',
         'd.ts should not exist',
       ])

@@ -64,24 +64,32 @@ describe('the rules of published documents find', () => {
     ['what is put together of parts', { allOf: [{ type: 'object' }] }, 'has allOf'],
     ['a condition', { if: {}, else: {} }, 'has if'],
     ['an enumerated null', { enum: ['a', null] }, 'enumerates null'],
-    ['one boolean', { const: true }, 'is one boolean'],
-    ['null alone', { type: 'null' }, 'is null alone'],
+    ['one boolean', { const: true }, 'is a boolean constant'],
+    ['null alone', { type: 'null' }, 'allows only null'],
     ['a bound of a file', { type: 'string', format: 'binary', minLength: 1 }, 'bounds the length of a file'],
-    ['anyOf of several', { anyOf: [{ type: 'string' }, { type: 'integer' }] }, 'has anyOf for more than one or null'],
+    [
+      'anyOf of several',
+      { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+      'has an anyOf that is not one schema or null',
+    ],
     ['variants of one type', { oneOf: [{ type: 'string' }, { type: 'string' }] }, 'has two variants of one type'],
     ['an object without a name', { oneOf: [{ type: 'object' }, { type: 'string' }] }, 'has an object without a name'],
     ['objects that are alike', { oneOf: [object('A'), { ...object('A'), title: 'B' }] }, 'has two objects that no'],
     ['a name that stands twice', { oneOf: [object('A'), { type: 'string', title: 'A' }] }, 'has the name A, which'],
     ['a name that is none', { title: 'a b' }, 'has the name a b, which'],
-    ['a union in a union', { oneOf: [{ $ref: '#/components/schemas/Inner' }, { type: 'string' }] }, 'is a union with'],
+    [
+      'a union in a union',
+      { oneOf: [{ $ref: '#/components/schemas/Inner' }, { type: 'string' }] },
+      'is a union that contains',
+    ],
   ]
   const ofSockets: typeof faults = [
+    ['an object without a name', { properties: { inner: { type: 'object', properties: {} } } }, 'makes a type without'],
     [
-      'an object without a name',
-      { properties: { inner: { type: 'object', properties: {} } } },
-      'makes a type that has',
+      'a text that is not enumerated',
+      { properties: { kind: { const: 'a' } } },
+      'is a string constant instead of an enum',
     ],
-    ['a text that is not enumerated', { properties: { kind: { const: 'a' } } }, 'is one text that is not enumerated'],
   ]
   const all = [
     ...faults.map((fault) => [...fault, {}] as const),

@@ -52,21 +52,21 @@ const GOOD = { id: 'server.area.rule', rule: 'It is so.', source: 'a section', m
 
 describe('the list of requirements is refused', () => {
   const cases: Readonly<Record<string, [unknown, string]>> = {
-    'with another side': [{ judge: [] }, 'requirements.yaml#/judge: is no side that is judged'],
+    'with another side': [{ judge: [] }, 'requirements.yaml#/judge: is neither `server` nor `client`'],
     'that is no list': [{ server: {} }, 'requirements.yaml#/server: is not a list'],
     'with something that is no map': [{ server: [1] }, 'requirements.yaml#/server/0: is not a map'],
     'with an id of the other side': [
       { client: [{ ...GOOD, id: 'server.area.rule' }] },
-      "requirements.yaml#/client/0: has no id of a client's",
+      'requirements.yaml#/client/0: has no valid id of a client requirement',
     ],
     'with an id twice': [
       { server: [GOOD, GOOD] },
-      'requirements.yaml#/server/1: has the id of another, server.area.rule',
+      'requirements.yaml#/server/1: has the id server.area.rule of another requirement',
     ],
     'without a mutation': [{ server: [{ ...GOOD, mutation: '' }] }, 'requirements.yaml#/server/0: has no mutation'],
     'with a rule that is no sentence': [
       { server: [{ ...GOOD, rule: 'so it is' }] },
-      'requirements.yaml#/server/0: has a rule that is no sentence',
+      'requirements.yaml#/server/0: has a rule that does not end with a full stop',
     ],
     'with another key': [{ server: [{ ...GOOD, weight: 1 }] }, 'requirements.yaml#/server/0: has weight'],
   }

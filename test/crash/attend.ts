@@ -1,4 +1,4 @@
-// What others do to a job while it lives: they answer what it asks, send it values, cancel it, look at it, try it again.
+// Actions of other clients on a living job: they answer it, send it values, cancel it, read it and retry it.
 import type { JobSnapshot } from '../../generated/types.ts'
 import type { Frame } from '../helpers/socket.ts'
 import { isTerminalStatus } from './evidence.ts'
@@ -6,7 +6,7 @@ import type { TrackedJob } from './ledger.ts'
 import type { Life } from './life.ts'
 import type { WatchingSocket } from './sockets.ts'
 
-/** `hurried`: nothing is left waiting any more. */
+/** `hurried`: no wait is left unanswered. */
 export function attend(life: Life, job: TrackedJob, socket: WatchingSocket, hurried: boolean): void {
   const { work, job_id } = job
   const waits = work.answer !== undefined && !job.answered
@@ -27,7 +27,7 @@ async function look(life: Life, job: TrackedJob): Promise<void> {
   else if (answer) life.complain(`${job.job_id} was acknowledged, and is answered with ${answer.status}`)
 }
 
-/** Gives a suspended job what it waits for. Now and then it gets something wrong first, which must change nothing. */
+/** Sends a suspended job its value. Sometimes it first sends a wrong value, which must have no effect. */
 async function answer(life: Life, job: TrackedJob, socket: WatchingSocket): Promise<void> {
   if (!(await life.until(() => job.sse.status === 'suspended' || job.ended))) return
   await life.pause(job.random.int(0, 300))
@@ -37,13 +37,13 @@ async function answer(life: Life, job: TrackedJob, socket: WatchingSocket): Prom
 
 async function give(life: Life, job: TrackedJob, socket: WatchingSocket, value: unknown, due: number): Promise<void> {
   if (life.over || job.ended) return
-  // Over the socket, a refusal says less than a status does.
+  // A refusal over the socket has less detail than a status.
   if (due === 200 && job.random.chance(0.4)) return giveOverSocket(life, job, socket, value)
   const path = `/api/jobs/${job.job_id}/resume`
   const reply = await life.request<JobSnapshot>('POST', path, { body: { value } })
   if (!reply) return
   if (reply.status === 503 && life.short) return
-  // What was cut off in an earlier life may have been taken all the same.
+  // An interrupted request of an earlier life may have taken effect.
   if (reply.status === 409 && (job.kills.length > 0 || job.cancel_wanted)) job.answered = true
   else if (reply.status !== due) life.complain(`${path} was answered with ${reply.status}: ${reply.text}`)
   else if (due === 200) job.answered = true
@@ -59,7 +59,7 @@ async function giveOverSocket(life: Life, job: TrackedJob, socket: WatchingSocke
   else job.answered = true
 }
 
-/** The answer to a command; null where the kill cut it off. */
+/** The answer to a command. Null where the kill interrupted it. */
 async function ask(life: Life, { client }: WatchingSocket, command: string, data: object): Promise<Frame | null> {
   try {
     return await client.ask(command, data)
@@ -69,7 +69,7 @@ async function ask(life: Life, { client }: WatchingSocket, command: string, data
   }
 }
 
-/** Sends the values that are left, each once: one whose acknowledgement was cut off is not sent again. */
+/** Sends the remaining values once each. A value without an acknowledgement is not sent again. */
 async function feed(life: Life, job: TrackedJob, socket: WatchingSocket, hurried: boolean): Promise<void> {
   const { job_id, work } = job
   for (;;) {
@@ -93,7 +93,7 @@ async function cancelLater(life: Life, job: TrackedJob): Promise<void> {
   if (!life.over && !job.ended) await cancel(life, job)
 }
 
-/** Cancels a job; an acknowledgement is a promise, whatever state it says. */
+/** Cancels a job. An acknowledgement is a promise, whatever state it shows. */
 export async function cancel(life: Life, job: TrackedJob): Promise<void> {
   job.cancel_wanted = true
   const reply = await life.request<JobSnapshot>('POST', `/api/jobs/${job.job_id}/cancel`)

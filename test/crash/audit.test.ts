@@ -1,4 +1,4 @@
-// The judges of the crash run can be trusted: sound evidence is found sound, and each way of spoiling it is noticed, and called by its name.
+// The judges of the crash run are reliable: they accept sound evidence, and report each kind of spoilt evidence by its name.
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ describe('the judges of the crash run', () => {
     assert.deepEqual([...judgeResult(evidence)], [])
   })
 
-  test('tell what is known of a job in the order of time', () => {
+  test('print the history of a job in the order of time', () => {
     const one = soundEvidence()
     const [head, ...lines] = storyOf(one)
     assert.match(head!, /^the job job of the kind \w+:$/)
@@ -65,7 +65,7 @@ describe('the judges of the crash run', () => {
     })
   }
 
-  test('know which ways were taken', () => {
+  test('know which paths through recovery a job took', () => {
     const ways = coverage([soundEvidence()])
     assert.equal(ways['a running job was recovered'], 1)
     assert.equal(ways['a call that may be made twice was made again'], 1)
@@ -73,7 +73,7 @@ describe('the judges of the crash run', () => {
     assert.equal(ways.node_interrupted, 0)
   })
 
-  test('take a safe call before a kill that found no job, or none that had started, for one of what was never stored', () => {
+  test('accept a safe call before a kill that found no job, or no started one, as a call of a run that was never stored', () => {
     const early = (method: 'GET' | 'POST', status: string | null) => {
       const one = soundEvidence() as Mutable<Evidence>
       const { begun_at, path } = one.calls.find((call) => call.method === method)!
@@ -85,7 +85,7 @@ describe('the judges of the crash run', () => {
     assert.deepEqual([early('POST', null), early('POST', 'queued')], [true, true])
   })
 
-  test('take a call that the witness saw late for one that lay in its socket, where the witness had no processor', () => {
+  test('accept a call that the witness saw late because it had no processor', () => {
     const late = (since: number) => {
       const one = soundEvidence() as Mutable<Evidence>
       const end = Date.parse(one.log.at(-1)!.timestamp)
@@ -95,7 +95,7 @@ describe('the judges of the crash run', () => {
     assert.deepEqual([late(880), late(0)], [true, false])
   })
 
-  test('accept what a follower has not been told yet, where it did not watch to the end', () => {
+  test('accept that a follower lacks events where it did not watch to the end', () => {
     const evidence = soundEvidence()
     const tapes = evidence.tapes.map((tape) => ({
       ...tape,
@@ -106,7 +106,7 @@ describe('the judges of the crash run', () => {
   })
 })
 
-/** A register, and a number for each moment. */
+/** A register, and a rising number for each moment. */
 function register(): { register: Register; tick: () => number } {
   let ticks = 0
   const tick = () => ++ticks
@@ -115,8 +115,8 @@ function register(): { register: Register; tick: () => number } {
 
 const [A, B] = [contentOf('a', 1_000), contentOf('b', 2_000)]
 
-describe('what may be found under a key', () => {
-  test('is what was acknowledged last, and nothing before anything was', () => {
+describe('the expected content of a key', () => {
+  test('is the last acknowledged content, and none before the first acknowledgement', () => {
     const { register: one, tick } = register()
     assert.deepEqual(one.possible(tick()), [null])
     one.end(one.begin(A), true)
@@ -125,7 +125,7 @@ describe('what may be found under a key', () => {
     assert.deepEqual(one.possible(tick()), [null])
   })
 
-  test('is what was there or what was cut off, until one of them was found or another write came after', () => {
+  test('is the old or the interrupted content, until one of them is found or another write follows', () => {
     const { register: one, tick } = register()
     one.end(one.begin(A), true)
     one.end(one.begin(B), false)
@@ -137,7 +137,7 @@ describe('what may be found under a key', () => {
     assert.deepEqual(one.possible(tick()), [null])
   })
 
-  test('is any of what two have written at once, and what was there when a look began', () => {
+  test('is any of two concurrent writes, and the content at the start of the look', () => {
     const { register: one, tick } = register()
     const since = tick()
     const [first, second] = [one.begin(A), one.begin(B)]
@@ -150,7 +150,7 @@ describe('what may be found under a key', () => {
   })
 })
 
-/** An answer with bytes of A, as it should be but for what is given. */
+/** A correct answer with bytes of A, but for the given members. */
 function look(given: Partial<Told> = {}, more: Partial<Look> = {}): Look {
   const told = { status: 200, headers: { etag: `"${A.sha256}"` }, bytes: A.bytes, whole: true, ...given }
   return { what: '1/a', possible: [A], part: null, told, ...more }
@@ -160,7 +160,7 @@ describe('the judge of files', () => {
   const part = { first: 10, last: 19 }
   const own = A.bytes.subarray(10, 20)
 
-  test('finds nothing wrong with what is there, in whole, in part, cut off by a kill, and with what is not there', () => {
+  test('finds nothing wrong with whole, partial, interrupted and missing content', () => {
     const sound = [
       look(),
       look({ bytes: A.bytes.subarray(0, 17), whole: false }),
@@ -194,7 +194,7 @@ describe('the judge of files', () => {
     })
   }
 
-  test('notices large values without rows, rows without them, and those that no job needs', async () => {
+  test('notices large values without rows, rows without values, and values that no job needs', async () => {
     await using server = await startServer()
     const { data_dir } = server
     assert.deepEqual(strayValues(data_dir), [])
@@ -218,7 +218,7 @@ describe('the judge of files', () => {
     assert.deepEqual(strayValues(data_dir), [])
   })
 
-  test('notices files without rows, rows without files, and what was left', async () => {
+  test('notices files without rows, rows without files, and leftovers', async () => {
     await using server = await startServer()
     const stored = async (text: string) => {
       const { body } = await call<StoredObject>(server, 'PUT', `/api/storage/1/${text}`, { raw: text })
@@ -245,7 +245,7 @@ describe('the judge of files', () => {
 })
 
 describe('the judge of assets', () => {
-  /** A folder with two assets, and one at the top level, as they should be listed. */
+  /** A folder with two assets and one top-level asset, as a list should show them. */
   function scene() {
     let ticks = 0
     const assets = new Assets(() => ++ticks)
@@ -264,13 +264,13 @@ describe('the judge of assets', () => {
     return { assets, box, listed, first: first!, judged: () => judgeList(assets, listed, () => ++ticks) }
   }
 
-  test('finds nothing wrong with what was made, and knows it by its ids', () => {
+  test('finds nothing wrong with the created assets, and knows them by their ids', () => {
     const { judged, first, box } = scene()
     assert.deepEqual(judged(), [])
     assert.deepEqual([first.id, box.slot.id, box.gone], ['id asset0', 'id box1', false])
   })
 
-  test('takes a removal that was cut off for done or not, and a folder with all that it holds', () => {
+  test('accepts both outcomes of an interrupted removal, and removes a folder with its content', () => {
     for (const done of [true, false]) {
       const { judged, box, listed } = scene()
       for (const { register } of [box.slot, ...box.inside]) register.end(register.begin(null), false)
@@ -326,7 +326,7 @@ describe('a server without room', () => {
   const told = (job_id: string) =>
     JSON.stringify({ time: '2026-01-01T00:00:01.000Z', job_id, msg: 'the history of a job could not be written' })
 
-  /** The faults of a job whose call was made before and after a second, by what the log says at that second. */
+  /** Returns the faults of a job whose call was made before and after a second, from what the log says at that second. */
   async function faultsOf(...log: readonly string[]): Promise<readonly string[]> {
     await using counter = await Counter.start('no room')
     const ledger = new Ledger(counter)
@@ -358,7 +358,7 @@ describe('the judge of refusals', () => {
     return ledger.complaints
   }
 
-  test('finds nothing wrong with a refusal of which nothing is stored, nor with a lost answer whose job is', async () => {
+  test('finds nothing wrong with a refusal that stored nothing, nor with a lost answer whose job is stored', async () => {
     const complaints = await ledgerOf((ledger, job) => {
       job.refused = true
       ledger.lost++
@@ -380,7 +380,7 @@ describe('the judge of refusals', () => {
     assert.match(complaint!, /^1 jobs are stored that nobody was told of, and 0 submissions had no answer/)
   })
 
-  test('takes a job for accepted that an error named, where it is stored', async () => {
+  test('accepts a stored job that an error named', async () => {
     const jobs: TrackedJob[] = []
     const complaints = await ledgerOf((_, job) => {
       job.named = true

@@ -1,4 +1,4 @@
-// The stored truth about the jobs, read from the database of a server that is gone. Reading leaves the files as they are.
+// Reads the stored jobs from the database of an ended server. Reading leaves the files unchanged.
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 
@@ -14,7 +14,7 @@ export function databaseOf(data_dir: string): string {
   return join(data_dir, 'svc.db')
 }
 
-/** Every job that there is. */
+/** All stored jobs. */
 export function census(data_dir: string): CensusRow[] {
   const db = new Database(databaseOf(data_dir), { readonly: true })
   try {

@@ -1,4 +1,4 @@
-// The thread of the witness: `workerData` is the seed.
+// The thread of the witness. `workerData` is the seed.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -7,14 +7,14 @@ import { yieldToEventLoop } from '../../src/shared/time-slices.ts'
 import { answerTo, type FromCounter, type Method, NOTHING, TELL } from './counter.ts'
 import { largeOf } from './large.ts'
 
-/** The longest wait for an answer in milliseconds. */
+/** The longest delay of an answer in milliseconds. */
 const SLOWEST: Readonly<Record<Method, number>> = { GET: 500, PUT: 250, POST: 250 }
 
 const tell = (message: FromCounter) => parentPort!.postMessage(message)
 
-/** How often it looks at the time, in milliseconds. */
+/** The interval of clock checks in milliseconds. */
 const LOOK_EVERY_MS = 20
-/** When it looked last, and the time before that: timers come before sockets, also after a long wait for a processor. */
+/** The last two clock checks. Timers run before sockets, even after a long wait for a processor. */
 let [before, last] = [Date.now(), Date.now()]
 setInterval(() => {
   before = last
@@ -25,7 +25,7 @@ setInterval(() => {
 const times = new Map<string, number>()
 let calls = 0
 
-// Idle connections stay: one that is closed while a call is on its way to it would fail a call that must not be made twice.
+// Idle connections stay open. Closing one while a call is on its way would fail an unsafe call.
 const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   const { method, url: path } = request as { method: Method; url: string }
   if (path === NOTHING) {
@@ -42,8 +42,8 @@ const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
 })
 
 /**
- * Spread over the calls, and the same for the same call in each run with this seed. Every fourth, and each
- * `/quick/`, is answered at once.
+ * Delays differ between calls, and are the same for the same call in each run with this
+ * seed. Every fourth call, and each `/quick/` call, is answered at once.
  */
 function waitOf(method: Method, path: string, earlier: number): number {
   if (path.includes('/quick/')) return 0
@@ -51,7 +51,7 @@ function waitOf(method: Method, path: string, earlier: number): number {
   return first! % 4 === 0 ? 0 : (second! / 255) * SLOWEST[method]
 }
 
-/** `/fail/` never works, `/flaky/` not the first time; what `/big/` is answered is large. */
+/** `/fail/` always fails, `/flaky/` fails the first time, and `/big/` has a large answer. */
 function answer(response: ServerResponse, method: Method, path: string, earlier: number): void {
   const fails = path.includes('/fail/') || (path.includes('/flaky/') && earlier === 0)
   response.writeHead(fails ? 500 : 200, { 'content-type': 'text/plain' })

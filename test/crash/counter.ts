@@ -1,40 +1,40 @@
-// The witness: a server of its own that the jobs call. It outlives every kill, and writes down when each call began and how it went. It runs in
-// a thread of its own (`counter-worker.ts`), so that it sees calls when they come, however busy the harness is.
-// A path is `/<label>/<node>/<index>`: whose call it is, of which node, and what the node was given.
+// The witness: a separate HTTP server that the jobs call. It survives every kill, and records the begin and the outcome of each call. It
+// runs in a thread of its own (`counter-worker.ts`), so that a busy harness does not delay it. A path is `/<label>/<node>/<index>`: the
+// job, the node and the node's input.
 
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { Worker } from 'node:worker_threads'
 import { sha256 } from '../../src/shared/hashes.ts'
 
-/** Calls by GET and PUT may be made twice. */
+/** GET and PUT calls are safe to repeat. */
 export type Method = 'GET' | 'PUT' | 'POST'
 
 export interface CallRecord {
   readonly method: Method
   readonly path: string
-  /** Milliseconds since the epoch, as the events of jobs have them. */
+  /** Milliseconds since the epoch, as in job events. */
   readonly begun_at: number
-  /** Since when it may have lain in its socket: the witness looked before, and had no processor until `begun_at`. */
+  /** The earliest time at which the call may have arrived. The witness checked its sockets then, and had no processor until `begun_at`. */
   readonly since: number
-  /** When the whole answer had been handed over; null where the caller had gone. */
+  /** When the whole answer had been sent. Null where the caller had disconnected. */
   ended_at: number | null
 }
 
-/** What the thread tells: first where it listens, then each call as it begins, and by its number, which counts from 0, as it ends. */
+/** Messages of the thread: first the port, then each call at its begin, and again at its end by its number, from 0. */
 export type FromCounter =
   | { readonly kind: 'listens'; readonly port: number }
   | { readonly kind: 'begun'; readonly call: CallRecord }
   | { readonly kind: 'ended'; readonly number: number; readonly at: number }
   | { readonly kind: 'told' }
 
-/** Asks it to say so once it has told all that it has seen. */
+/** Asks the thread to confirm that it has reported all calls so far. */
 export const TELL = 'tell'
 
-/** Asks for nothing, and is no call. */
+/** A request that is not a call. */
 export const NOTHING = '/'
 
-/** What a call is answered: it depends on nothing but the call, so that a wrong or missing one shows in what follows from it. */
+/** Returns the answer to a call. It depends only on the call, so a wrong or missing answer shows in later calls. */
 export function answerTo(method: Method, path: string): string {
   return sha256(`${method} ${path}`).slice(0, 12)
 }
@@ -59,14 +59,14 @@ export class Counter implements AsyncDisposable {
     return new Counter(worker, listens.port)
   }
 
-  /** The calls under a label, in the order of their beginning. */
+  /** Returns the calls under a label in the order of their begin. */
   of(label: string): readonly CallRecord[] {
     return this.#byLabel.get(label) ?? []
   }
 
   /**
-   * Resolves when all calls are written down that had been sent before, as by a server that was killed since. A connection of its own comes behind theirs,
-   * and what lies in their sockets is read in the same turns.
+   * Resolves when all earlier calls are recorded, such as those of a server that was killed since. A new connection queues behind theirs,
+   * and the same turns read what lies in their sockets.
    */
   async caughtUp(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()

@@ -1,18 +1,18 @@
-// Ten kills in `make test-crash`, two hundred in `make crash`: nothing that was acknowledged is lost, nothing finished runs twice, nobody
-// who watches misses anything.
+// The crash run has ten kills in `make test-crash`, two hundred in `make crash`. No acknowledged data is lost, no finished work runs twice,
+// and no follower misses an event.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { scaled } from '../helpers/scale.ts'
 import { crash } from './harness.ts'
 
-/** As many as `make crash` has: more of them show nothing more. */
+/** As many kills as `make crash` has. More of them find nothing more. */
 const MOST_KILLS = 200
 
-/** Ways that chance missed in ten kills are looked for in ten more; what is broken is missed each time. */
+/** Paths that ten kills missed by chance are looked for in ten more. A broken path is missed each time. */
 const ROUNDS = 4
 
-test('a server that is killed again and again loses, leaves out and repeats nothing', async (t) => {
+test('a server that is killed again and again loses, omits and repeats nothing', async (t) => {
   let missed: string[] = []
   for (let round = 0; round === 0 || (round < ROUNDS && missed.length > 0); round++) {
     const seed = process.env.SVC_TEST_SEED ?? randomBytes(4).toString('hex')

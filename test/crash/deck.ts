@@ -1,4 +1,4 @@
-// Which job comes next, and through which door: every kind has its turn, in a random order.
+// Chooses the next job and its transport. Every kind comes up in a random order.
 import type { KindName } from './graphs.ts'
 import { type Door, type Ledger, TrackedJob } from './ledger.ts'
 import type { Random } from './random.ts'
@@ -16,14 +16,14 @@ export class Deck {
     this.#kinds = kinds.flatMap((kind) => Array<KindName>(SHARES[kind]).fill(kind))
   }
 
-  /** A new job, entered in the ledger. */
+  /** Adds a new job to the ledger. */
   draw(): TrackedJob {
     if (this.#left.length === 0) this.#left = [...this.#kinds]
     const [kind] = this.#left.splice(this.#random.int(0, this.#left.length - 1), 1)
     return this.make(kind!)
   }
 
-  /** `through` a door, or any that takes its kind. */
+  /** `through`: the transport. Absent: any transport that supports the kind. */
   make(kind: KindName, through?: Door): TrackedJob {
     const label = this.#ledger.newLabel()
     const random = this.#random.fork(label)

@@ -1,29 +1,29 @@
-// What the harness knows of one job when it is judged, however it came to know it. Only plain data: the judges look at nothing else.
+// All that the harness knows of one job for the verdict, as plain data. The judges use nothing else.
 import type { JobEvent, JobSnapshot, RunResult } from '../../generated/types.ts'
 import type { Frame } from '../helpers/socket.ts'
 import type { CallRecord } from './counter.ts'
 import type { SavedAsset } from './files/saved.ts'
 import type { Work } from './work.ts'
 
-/** What one follower was given, in the order in which it came. */
+/** The events of one follower, in the order of arrival. */
 export interface Tape {
   readonly follower: string
   readonly events: readonly JobEvent[]
-  /** Whether it watched the job to its end. */
+  /** Whether it followed the job to its end. */
   readonly whole: boolean
 }
 
-/** What one socket was sent of a job, from one answer of `reconnect_job` or `run_job` on. */
+/** The frames of one socket about a job, after one answer to `reconnect_job` or `run_job`. */
 export interface SocketTape {
   readonly socket: string
-  /** The `after_sequence` that was asked; null where the job was started here. */
+  /** The requested `after_sequence`. Null where the socket started the job. */
   readonly asked: number | null
   readonly frames: readonly Frame[]
-  /** Whether it was left open until the end of the job. */
+  /** Whether it stayed open until the end of the job. */
   readonly whole: boolean
 }
 
-/** A kill since the job was submitted: the stored status of the job then, and the time from the signal until nothing of the server was left. */
+/** A kill after the job's submission: the stored status of the job then, and the time from the signal to the end of the server. */
 export interface Killed {
   readonly at: number
   readonly until: number
@@ -32,40 +32,40 @@ export interface Killed {
 
 export interface Evidence {
   readonly job_id: string
-  /** Null for a job whose submission was cut off: all that is known of it is what is stored. */
+  /** Null for a job whose submission was interrupted. Only its stored data is known. */
   readonly work: Work | null
   readonly acknowledged: boolean
-  /** The last state; null where the server knows no such job. */
+  /** The last state. Null where the server knows no such job. */
   readonly snapshot: JobSnapshot | null
-  /** What the request that waited for it was answered, where it came through that door. */
+  /** The answer to the request that waited for the job, where there was one. */
   readonly result: RunResult | null
-  /** Snapshots that were seen on the way. */
+  /** Snapshots that were read meanwhile. */
   readonly seen: readonly JobSnapshot[]
   /** The whole log at the end. */
   readonly log: readonly JobEvent[]
   readonly tapes: readonly Tape[]
   readonly sockets: readonly SocketTape[]
-  /** Calls of this job: those under its label from its submission on, up to the one that tried it again. */
+  /** The calls of this job: those under its label from its submission to its retry. */
   readonly calls: readonly CallRecord[]
-  /** Values whose push was acknowledged, and those that may have been taken. */
+  /** Values with an acknowledged push, and values that may have been accepted. */
   readonly pushed: readonly string[]
   readonly maybe_pushed: readonly string[]
   readonly kills: readonly Killed[]
-  /** Assets that it has left. */
+  /** The assets that it has saved. */
   readonly saved: readonly SavedAsset[]
   /** Whether its cancellation was acknowledged with a snapshot. */
   readonly cancelled: boolean
-  /** Whether anybody has asked for its cancellation. */
+  /** Whether a client has requested its cancellation. */
   readonly cancel_wanted: boolean
-  /** The evidence of the job that this one tries again. */
+  /** The evidence of the job that this one retries. */
   readonly retry_of: Evidence | null
-  /** Whether another job under the same label may exist whose submission was cut off. */
+  /** Whether another job under the same label may exist, whose submission was interrupted. */
   readonly shadowed: boolean
-  /** Whether a disk was full while it lived. */
+  /** Whether a disk was full during its life. */
   readonly short: boolean
 }
 
-/** `loss`: something that was acknowledged is gone. `double`: something happened or was told twice. `gap`: something was left out. */
+/** `loss`: acknowledged data is gone. `double`: an action or event happened twice. `gap`: an event is missing. */
 export type FaultKind = 'loss' | 'gap' | 'double' | 'contradiction'
 
 export interface Fault {
@@ -80,7 +80,7 @@ export function fault({ job_id }: Evidence, kind: FaultKind, what: string): Faul
   return { kind, job_id, what }
 }
 
-/** The same text for the same value, whatever the order of keys. */
+/** Equal values have one text, whatever the order of keys. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, one: unknown) =>
     one !== null && typeof one === 'object' && !Array.isArray(one)
@@ -93,7 +93,7 @@ export function isTerminalStatus(status: string): boolean {
   return ['completed', 'failed', 'cancelled'].includes(status)
 }
 
-/** The values of each output, in their order, by the events up to a sequence. */
+/** The values of each output in order, from the events up to a sequence. */
 export function outputsUpTo(log: readonly JobEvent[], sequence: number): Map<string, unknown[]> {
   const values = new Map<string, unknown[]>()
   for (const event of log) {
@@ -104,7 +104,7 @@ export function outputsUpTo(log: readonly JobEvent[], sequence: number): Map<str
   return values
 }
 
-/** The status by the events up to a sequence. */
+/** The status from the events up to a sequence. */
 export function statusAt(log: readonly JobEvent[], sequence: number): string | null {
   let status: string | null = null
   for (const event of log) {

@@ -1,4 +1,4 @@
-// The end of a run: every job that is known or stored, with its last state, its whole log and the assets that it left, as evidence.
+// Collects the evidence at the end of a run: every known or stored job with its last state, its whole log and its saved assets.
 import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
 import type { CensusRow } from './census.ts'
 import type { Evidence } from './evidence.ts'
@@ -8,7 +8,7 @@ import type { Life } from './life.ts'
 
 type End = Pick<Evidence, 'snapshot' | 'log' | 'saved'>
 
-/** Jobs at a time that are read. */
+/** The number of jobs that are read at once. */
 const AT_ONCE = 8
 
 export async function gather(life: Life, stored: readonly CensusRow[]): Promise<Evidence[]> {
@@ -23,11 +23,11 @@ export async function gather(life: Life, stored: readonly CensusRow[]): Promise<
   const strangers: Evidence[] = []
   const unknown = stored.filter(({ id }) => !ids.has(id))
   await each(unknown, async ({ id }) => void strangers.push(strangerOf(id, await endOf(life, id, saved))))
-  // A job that tries another one again stands after it.
+  // A job that retries another one comes after it.
   for (const job of known) {
     if (job.retry_of) found.set(job, { ...found.get(job)!, retry_of: found.get(job.retry_of)! })
   }
-  // One over the socket that was never acknowledged and is not there was never accepted.
+  // A submission over the socket without acknowledgement and without a job was never accepted.
   return [...found.values(), ...strangers].filter(({ acknowledged, snapshot }) => acknowledged || snapshot)
 }
 
@@ -48,7 +48,7 @@ async function read<T>(life: Life, path: string): Promise<T | null> {
   return null
 }
 
-/** A job whose submission was cut off: it must be whole all the same. */
+/** A job whose submission was interrupted. It must be complete nevertheless. */
 function strangerOf(job_id: string, end: End): Evidence {
   return {
     ...end,

@@ -1,4 +1,4 @@
-// The workflows of the crash run, one for each way in which a job can be caught by a kill.
+// The workflows of the crash run, one for each situation in which a kill can interrupt a job.
 import type { Graph } from '../../src/engine/compile/graph.ts'
 import { node } from '../engine/kit.ts'
 import { LARGE_GRAPHS } from './large.ts'
@@ -10,13 +10,13 @@ const COLLECT = of([node('all', 'control.Collect')], ['each_call.body->all.item'
 
 const text = { type: 'str', optional: false, values: [], type_args: [], type_name: null }
 
-/** Gives an item for each of `items`, with a random number beside it that must come out the same after a kill. */
+/** Yields an item for each of `items`, and a random number that must be the same after a kill. */
 const CODE = "for (const n of items) yield { n, pick: n + ':' + Math.random() }"
 
-/** A busy machine gives code far less time than its clock shows: what is looked for here is no code that takes long. */
+/** On a busy machine code gets far less processor time than its clock shows. These tests do not test long code. */
 const PATIENT = { time_limit_ms: 60_000 }
 
-/** Takes a moment to be done with, so that a cancel finds it at work. */
+/** Takes a moment to finish, so that a cancellation finds it at work. */
 const SPIN = 'let n = 0; while (n < 20_000_000) n++; return { n: String(n) }'
 
 export const GRAPHS = {
@@ -62,7 +62,7 @@ export const GRAPHS = {
     out('list', 'all.list'),
   ),
   burst: joined(AT, ITEMS, EACH, call('quick', 'POST', 'each.item'), out('each_out', 'quick.body')),
-  /** Calls that may be made twice, each of which carries what the one before was answered. */
+  /** Safe calls, each with the answer to the call before it. */
   chained: joined(
     AT,
     ITEMS,
@@ -159,7 +159,7 @@ export const GRAPHS = {
   ),
 } as const satisfies Record<string, Graph>
 
-/** What `calling` calls for each of its items. */
+/** The calls of `calling` for each of its items. */
 export const INNER: Graph = joined(
   AT,
   of([node('item', 'input.Any', { name: 'item' })]),

@@ -1,4 +1,4 @@
-// The crash run: lives of the server that end with a kill, a last one in which everything may end, and the judgement.
+// The crash run: lives of the server that end with a kill, a last life in which all jobs may end, and the verdict.
 import { cpSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -31,17 +31,17 @@ export interface CrashOptions {
   readonly seed: string
   readonly say?: (line: string) => void
   readonly sabotage?: Sabotage
-  /** How long the last life may take to end everything, in milliseconds. */
+  /** How long the last life may take to end all jobs, in milliseconds. */
   readonly last_wait_ms?: number
-  /** Kinds of jobs; all of them unless given. */
+  /** The kinds of jobs. Absent: all of them. */
   readonly kinds?: readonly KindName[]
 }
 
-/** What makes a run fail that would not, from outside of the server. */
+/** Makes a sound run fail, from outside of the server. */
 export interface Sabotage {
-  /** Between a kill and the next start, on the stopped database. */
+  /** Runs between a kill and the next start, on the stopped database. */
   between?(data_dir: string, kill: number): void
-  /** Where followers are led instead of to the server itself. */
+  /** Returns the URL for followers, instead of the server's own. */
   detour?(url: string): Promise<Detour>
 }
 
@@ -52,30 +52,30 @@ export interface Detour extends AsyncDisposable {
 }
 
 const LAST_WAIT_MS = 90_000
-/** How long the sockets have to tell what the other followers know. */
+/** How long the sockets have to catch up with the other followers. */
 const SOCKETS_WAIT_MS = 3_000
 
-/** Every which kill comes in the moment of a cancellation. */
+/** Every n-th kill comes at the moment of a cancellation. */
 const STRIKE_EVERY = 2
 
-/** Every which life ends with SIGTERM under load, and every which with a kill at the acknowledgement of a cancellation. */
+/** Every n-th life ends with SIGTERM under load. Every n-th life ends with a kill at the acknowledgement of a cancellation. */
 const STOP_EVERY = 6
 const CANCEL_EVERY = 4
 
-/** After every which kill copies of what it left are damaged, and how many. */
+/** After every n-th kill, copies of its data are damaged, and their number. */
 const DAMAGE_EVERY = 5
 const DAMAGED_COPIES = 2
 
-/** Every which life runs out of room; none that ends in another special way. */
+/** Every n-th life fills its disk, unless it ends in another special way. */
 const FULL_EVERY = 12
 const FULL_AT = 7
-/** Room beside what is there already, and for what an earlier life has left half done. */
+/** The free room besides the existing data and the unfinished work of an earlier life. */
 const ROOM_BYTES = 64 * 1024 * 1024
 
 /** How often a server is killed while it starts. */
 const BORN_DEAD = 0.15
 
-/** So many kills leave time for delays that are longer than a life. */
+/** With this many kills there is time for delays that are longer than a life. */
 const LONG_RUN = 50
 
 export async function crash(options: CrashOptions): Promise<Report> {
@@ -99,7 +99,7 @@ class Run {
   readonly #damages: DamageTrials
   readonly #kinds: readonly KindName[]
   #hits = 0
-  /** Pages of the log of the last life that are in its database. */
+  /** Pages of the last life's log that are in its database. */
   #copied = 0
 
   constructor(options: CrashOptions, data_dir: string, counter: Counter) {
@@ -112,7 +112,7 @@ class Run {
     this.#shelf = new Shelf(this.#random.fork('files'))
     const settings = { SVC_MAX_CONCURRENT_JOBS: '10', SVC_WS_RATE_LIMIT_DISABLED: '1', SVC_LOG_LEVEL: 'error' }
     this.#environment = { ...settings, SVC_HTTP_NODE_ALLOW: counter.host }
-    // Jobs of a copy don't reach the witness: what they do there is not what they do.
+    // Jobs of a copy must not reach the witness, because their calls do not count.
     this.#damages = new DamageTrials(settings)
   }
 
@@ -139,7 +139,7 @@ class Run {
       this.#options.say?.(`  damage after kill ${kill}: ${line}`)
   }
 
-  /** A life of the server in a copy of its folder on a small disk, which is full for a while. What it leaves is copied back. */
+  /** Runs a life of the server on a copy of its folder on a small disk, which is full for a while. Its data is copied back. */
   async #onSmallDisk(number: number): Promise<void> {
     const home = this.#data_dir
     using disk = smallDisk(sizeBelow(home) + ROOM_BYTES)
@@ -152,7 +152,7 @@ class Run {
   }
 
   async #untilKilled(number: number, disk: Mount | null = null): Promise<void> {
-    // Of a job whose history cannot be written for lack of room only a log of this level tells.
+    // Only a log of this level reports a job whose history cannot be written for lack of room.
     await this.#inLife(number, disk ? 'info' : 'error', async (life, scene) => {
       if (number === 1) await storeWorkflows(life, [...this.#kinds, 'burst'])
       scene.open(false)
@@ -166,7 +166,7 @@ class Run {
       const stops = number % STOP_EVERY === STOP_EVERY - 1
       const at = (await this.#endLife(number, scene)) ?? (await life.kill())
       this.#copied = copiedPages(databaseOf(this.#data_dir))
-      // To read the database, SQLite makes the index of its log anew, which may need room.
+      // SQLite creates the index of its log to read the database, which may need room.
       filled?.[Symbol.dispose]()
       if (number % STRIKE_EVERY === 0) relent(this.#data_dir)
       const rows = await this.#record(at)
@@ -177,14 +177,14 @@ class Run {
     })
   }
 
-  /** Ends the life in another way than by a kill at any time, where its turn has come; null where it has not. */
+  /** Ends the life in a special way, where its turn has come. Null where it has not. */
   #endLife(number: number, scene: Scene): Promise<number | null> {
     const random = this.#random.fork(`end ${number}`)
     if (number % STOP_EVERY === STOP_EVERY - 1) return scene.stop(random)
     return number % CANCEL_EVERY === 1 ? scene.killAtCancellation(random) : Promise.resolve(null)
   }
 
-  /** A server that is killed before it listens: it may have begun to recover jobs, or not. This is not counted as a kill. */
+  /** Kills a server before it listens. It may have begun to recover jobs. This does not count as a kill. */
   async #killedAtStart(): Promise<void> {
     await using server = runProcess(MAIN, ['serve', '--port', '0'], {
       ...this.#environment,
@@ -197,7 +197,7 @@ class Run {
     await this.#record(at)
   }
 
-  /** What a kill met, by the database that it left. */
+  /** Records the jobs that a kill found, from the database that it left. */
   async #record(at: number): Promise<CensusRow[]> {
     await this.#ledger.counter.caughtUp()
     const rows = census(this.#data_dir)
@@ -243,7 +243,7 @@ class Run {
   }
 }
 
-/** A folder as it is, with the times of its files, which say how long they have been there. */
+/** Copies a folder with the times of its files, which show their age. */
 function copyFolder(from: string, to: string): void {
   cpSync(from, to, { recursive: true, preserveTimestamps: true })
 }

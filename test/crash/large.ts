@@ -1,5 +1,5 @@
-// Workflows of the crash run whose values are too large for pages of the journal: they lie in files of their own between nodes, while a job waits,
-// and for a retry. Digests of them stand in calls and outputs, so that another value than the one that was written shows.
+// Workflows of the crash run with values that are too large for pages of the journal. These values are stored in separate files between
+// nodes, during a wait, and for a retry. Calls and outputs contain their digests, so that a wrong value shows.
 
 import type { Graph } from '../../src/engine/compile/graph.ts'
 import { SPILL_THRESHOLD } from '../../src/jobs/values/spilled-value-store.ts'
@@ -7,7 +7,7 @@ import { sha256 } from '../../src/shared/hashes.ts'
 import { node } from '../engine/kit.ts'
 import { AT, call, joined, of, out, type Part } from './parts.ts'
 
-/** The large text that is made of a short one: calls of a node that is called `big` are answered with one. */
+/** Derives a large text from a short one. Calls of a node `big` are answered with one. */
 export function largeOf(short: string): string {
   return short.repeat(Math.ceil(SPILL_THRESHOLD / short.length) + 1_000)
 }
@@ -17,7 +17,7 @@ function digest(id: string, from: string): Part {
 }
 
 export const LARGE_GRAPHS = {
-  /** A large value goes through nodes that take their time. */
+  /** A large value passes through slow nodes. */
   passing: joined(
     AT,
     call('big', 'GET'),
@@ -29,7 +29,7 @@ export const LARGE_GRAPHS = {
     call('c', 'POST', 'last.output'),
     out('done', 'c.body'),
   ),
-  /** Each item of a stream is one, and so is the list of all. */
+  /** Each item of a stream is a large value, and so is the list of all. */
   piling: joined(
     AT,
     of([node('items', 'input.List', { name: 'items' }), node('each', 'control.ForEach')], ['items.output->each.list']),
@@ -41,7 +41,7 @@ export const LARGE_GRAPHS = {
     out('each_out', 's.body'),
     out('list', 'whole.output'),
   ),
-  /** All that it gives together is more than one row takes. */
+  /** All its values together exceed the size of a row. */
   giving: joined(
     AT,
     of([node('items', 'input.List', { name: 'items' }), node('each', 'control.ForEach')], ['items.output->each.list']),
@@ -53,7 +53,7 @@ export const LARGE_GRAPHS = {
     out('large', 'big.body'),
     out('list', 'all.list'),
   ),
-  /** One that a job was given, and one that it has made, wait with it for a person. */
+  /** A large input and a large result wait with the job for a person. */
   keeping: joined(
     AT,
     of([node('load', 'input.String', { name: 'load' })]),
@@ -69,7 +69,7 @@ export const LARGE_GRAPHS = {
     out('done', 'b.body'),
     out('refused', 'other.output'),
   ),
-  /** What had come before the failure is taken over by the retry. */
+  /** The retry takes over the values from before the failure. */
   stumbling: joined(
     AT,
     call('big', 'POST'),
@@ -80,7 +80,7 @@ export const LARGE_GRAPHS = {
     call('b', 'POST', 'last.output'),
     out('done', 'b.body'),
   ),
-  /** One is kept as an asset. */
+  /** A large value is saved as an asset. */
   saving: joined(
     AT,
     call('big', 'GET'),
@@ -95,7 +95,7 @@ export const LARGE_GRAPHS = {
 
 export type LargeKind = keyof typeof LARGE_GRAPHS
 
-/** What a job was asked, and the answers of the witness to its calls. */
+/** The inputs of a job, and the witness's answers to its calls. */
 interface Asked {
   readonly items: readonly string[]
   readonly params: Readonly<Record<string, unknown>>
@@ -106,7 +106,7 @@ interface Answers {
   post(node: string, index?: string): string
 }
 
-/** What a job of each kind must give. */
+/** The expected outputs of each kind of job. */
 export const LARGE_EXPECTED: Readonly<Record<LargeKind, (asked: Asked, calls: Answers) => Record<string, unknown>>> = {
   passing: (_, { get, post }) => {
     const big = largeOf(get('big'))

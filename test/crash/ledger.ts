@@ -1,4 +1,4 @@
-// What the harness has asked for and been promised, over all lives of the server.
+// All requests of the harness and their acknowledgements, over all lives of the server.
 import type { JobSnapshot, RunResult } from '../../generated/types.ts'
 import type { Counter } from './counter.ts'
 import type { Evidence, Fault, Killed, SocketTape } from './evidence.ts'
@@ -7,7 +7,7 @@ import type { KindName } from './graphs.ts'
 import type { Random } from './random.ts'
 import type { Work } from './work.ts'
 
-/** `run` waits for the result, `http` runs in the background, `socket` sends `run_job`, `retry` tries another job again. */
+/** `run` waits for the result, `http` runs in the background, `socket` sends `run_job`, `retry` retries another job. */
 export type Door = 'run' | 'http' | 'socket' | 'retry'
 
 export class TrackedJob {
@@ -16,16 +16,16 @@ export class TrackedJob {
   readonly random: Random
   readonly retry_of: TrackedJob | null
   readonly submitted_at = Date.now()
-  /** Chosen by the harness where the door lets it, else known with the acknowledgement. */
+  /** The harness chooses the id where the transport allows it. Otherwise it learns the id from the acknowledgement. */
   job_id: string | null
   acknowledged = false
-  /** Whether its submission was refused in words that say that nothing is stored. */
+  /** Whether the answer refused the submission, which means that nothing is stored. */
   refused = false
-  /** Whether an error named it: it may be stored. */
+  /** Whether an error named the job, which may then be stored. */
   named = false
   readonly sse = new Recording('an SSE follower')
   readonly polled: Recording | null
-  /** Whether a second socket watches. */
+  /** Whether a second socket follows the job. */
   readonly watched: boolean
   readonly sockets: SocketTape[] = []
   result: RunResult | null = null
@@ -34,19 +34,19 @@ export class TrackedJob {
   readonly maybe_pushed: string[] = []
   input_ended = false
   answered = false
-  /** For how many lives of the server it is left waiting. */
+  /** For how many lives of the server the job is left waiting. */
   patience: number
   cancel_wanted: boolean
   cancelled = false
-  /** Whether it is tried again where it fails. */
+  /** Whether the job is retried where it fails. */
   readonly retriable: boolean
-  /** When it was asked to be tried again. */
+  /** When its retry was requested. */
   retried_at: number | null = null
   shadowed = false
   readonly kills: Killed[] = []
-  /** Whether a disk was full while it lived. */
+  /** Whether a disk was full during its life. */
   short = false
-  /** Whether later kills are none of its business. */
+  /** Whether later kills cannot affect it. */
   settled = false
 
   constructor(work: Work, door: Door, random: Random, retry_of: TrackedJob | null = null) {
@@ -66,35 +66,35 @@ export class TrackedJob {
     return this.door === 'run' ? this.acknowledged : this.sse.ended
   }
 
-  /** Whether all that follow it have seen its end. */
+  /** Whether all followers have seen its end. */
   get seenOff(): boolean {
     return this.ended && (this.polled?.ended ?? true)
   }
 }
 
-/** How long a request that was sent before an interruption may be on its way to the witness, in milliseconds. */
+/** How long a request from before an interruption may take to reach the witness, in milliseconds. */
 const ON_THE_WAY_MS = 500
 
 export class Ledger {
   readonly jobs: TrackedJob[] = []
   readonly complaints: string[] = []
-  /** Submissions without an answer, through doors that choose the id; refusals; and errors that named a job. */
+  /** Submissions without an answer over transports with chosen ids, refusals, and errors that named a job. */
   lost = 0
   refusals = 0
   named = 0
-  /** Cancellations that were acknowledged in the moment of a kill. */
+  /** Cancellations that were acknowledged at the moment of a kill. */
   cut_cancellations = 0
-  /** How often the disk was full for a while, how often a server was killed meanwhile, and how many jobs that interrupted. */
+  /** How often the disk was full, how often a server was killed meanwhile, and how many jobs that interrupted. */
   full_disks = 0
   killed_full = 0
   interrupted = 0
-  /** Whether the disk is full, or was, in this life of the server. */
+  /** Whether the disk is or was full in this life of the server. */
   short = false
-  /** How many of those without an answer were counted before this life, and how many stored jobs nobody had been told of. */
+  /** Unanswered submissions before this life, and stored jobs that no answer named. */
   #lost_before = 0
   #strangers_before = 0
   readonly counter: Counter
-  /** Ids of the stored workflows. */
+  /** The ids of the stored workflows. */
   readonly workflows = new Map<KindName, string>()
   #labels = 0
 
@@ -102,7 +102,7 @@ export class Ledger {
     this.counter = counter
   }
 
-  /** Takes up a job that is about to be submitted, or was. */
+  /** Adds a job before or after its submission. */
   track(job: TrackedJob): void {
     job.short = this.short
     this.jobs.push(job)
@@ -112,7 +112,7 @@ export class Ledger {
     return `j${++this.#labels}`
   }
 
-  /** Ways that a run has to take, besides those that its jobs show. */
+  /** Paths that a run has to take, besides those of its jobs. */
   get ways(): Readonly<
     Record<'submission refused by a server that stops' | 'kill at an acknowledged cancellation', number>
   > {
@@ -122,9 +122,7 @@ export class Ledger {
     }
   }
 
-  /**
-   * Holds what a server left against what it had answered: a job that is stored though its submission was refused is one that a client runs twice.
-   */
+  /** Compares a server's data with its answers. A stored job whose submission was refused is one that a client would run twice. */
   judgeRefusals(stored: ReadonlySet<string>): void {
     for (const job of this.jobs) {
       if (job.refused && stored.has(job.job_id!)) this.complain(`${job.job_id} was refused, and is stored all the same`)
@@ -143,7 +141,7 @@ export class Ledger {
     this.#lost_before = this.lost
   }
 
-  /** A disk is full from now on. */
+  /** Records that a disk is full from now on. */
   runShort(): void {
     this.full_disks++
     this.short = true
@@ -151,7 +149,8 @@ export class Ledger {
   }
 
   /**
-   * Takes from a server's log which jobs it interrupted because it could not write their histories: they go on from what is stored, as after a kill.
+   * Reads from a server's log which jobs it interrupted because it could not write
+   * their histories. They continue from their stored data, as after a kill.
    */
   interrupt(log: readonly string[]): void {
     for (const line of log) {
@@ -167,12 +166,12 @@ export class Ledger {
     this.complaints.push(what)
   }
 
-  /** Jobs that are known to be there and have not been seen to end. */
+  /** Jobs that are known to exist and have not been seen to end. */
   get living(): TrackedJob[] {
     return this.jobs.filter((job) => job.acknowledged && !job.ended)
   }
 
-  /** What is known of a job. */
+  /** Returns the evidence of a job. */
   evidence(job: TrackedJob, end: Pick<Evidence, 'snapshot' | 'log' | 'saved'>): Evidence {
     const { work, sse, polled } = job
     const until = job.retried_at ?? Number.POSITIVE_INFINITY
@@ -198,7 +197,7 @@ export class Ledger {
     }
   }
 
-  /** Events that are not what the contract says. */
+  /** Events that do not match the contract. */
   invalid(): Fault[] {
     return this.jobs.flatMap(({ job_id, sse, polled }) =>
       [...sse.invalid, ...(polled?.invalid ?? [])].map((what): Fault => ({ kind: 'contradiction', job_id, what })),

@@ -1,20 +1,20 @@
-// One life of the server, from its start to its kill: what the harness does in it stops with it.
+// One life of the server, from its start to its kill. The harness's work in it ends with it.
 import { AssertionError } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type CallOptions, call } from '../helpers/http.ts'
 import type { ServingProcess } from '../helpers/process.ts'
 import type { Ledger } from './ledger.ts'
 
-/** What a server says that finds no room. */
+/** The errors of a server without room. */
 const TELLS_OF_ROOM = /"code":"SERVICE_UNAVAILABLE"|SQLITE_FULL|ENOSPC/
 
 export class Life {
   readonly number: number
   readonly ledger: Ledger
   readonly server: ServingProcess
-  /** Where followers turn to: the server, unless something stands in between. */
+  /** The URL for followers: the server, unless a proxy stands in between. */
   readonly follow_url: string
-  /** Whether the server was told to stop: it may refuse whatever it is asked. */
+  /** Whether the server was told to stop. It may then refuse any request. */
   stopping = false
   readonly #end = new AbortController()
   readonly #tasks = new Set<Promise<void>>()
@@ -26,7 +26,7 @@ export class Life {
     this.follow_url = follow_url
   }
 
-  /** Whether the disk is full, or was: what finds no room is refused. */
+  /** Whether the disk is or was full. Requests without room are then refused. */
   get short(): boolean {
     return this.ledger.short
   }
@@ -39,7 +39,7 @@ export class Life {
     return this.#end.signal
   }
 
-  /** Does something beside the rest. What fails because the server is gone is none of its faults. */
+  /** Runs background work. Errors are no faults where the server has ended. */
   spawn(what: string, work: () => Promise<void>): void {
     const task = work()
       .catch((error: unknown) => {
@@ -50,11 +50,11 @@ export class Life {
     this.#tasks.add(task)
   }
 
-  /** An answer that fits the contract; null where the kill cut it off. */
+  /** Returns an answer that matches the contract. Null where the kill interrupted it. */
   async request<T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T> | null> {
     try {
       const answer = await call<T>(this.server, method, path, options)
-      // What comes after the signal was on its way before it, and counts.
+      // An answer after the signal was sent before it, and counts.
       return answer
     } catch (error) {
       if (error instanceof AssertionError) throw error
@@ -72,7 +72,7 @@ export class Life {
     await sleep(ms, undefined, { signal: this.signal }).catch(() => {})
   }
 
-  /** Polls until there is something, or this life is over: null then. */
+  /** Polls until there is a value. Null where this life is over. */
   async until<T>(condition: () => T | null | undefined | false): Promise<T | null> {
     while (!this.over) {
       const value = condition()
@@ -82,7 +82,7 @@ export class Life {
     return null
   }
 
-  /** Ends the server without a word, and waits for all that was done beside. Gives the time of the kill. */
+  /** Kills the server, and waits for all background work. Returns the time of the kill. */
   async kill(): Promise<number> {
     const at = Date.now()
     this.server.kill('SIGKILL')
@@ -91,24 +91,24 @@ export class Life {
     return at
   }
 
-  /** Tells the server to stop, and ends what is done beside: its answers from now on are those of a server that stops. */
+  /** Tells the server to stop, and ends the background work. Later answers are those of a stopping server. */
   terminate(): void {
     this.stopping = true
     this.server.kill('SIGTERM')
     this.#end.abort()
   }
 
-  /** Whether an error may stand in the place of an acknowledgement: the server stops, or its disk is full. */
+  /** Whether an error may replace an acknowledgement: the server stops, or its disk is full. */
   get mayRefuse(): boolean {
     return this.stopping || this.short
   }
 
-  /** Writes down what an answer should not have been, where the server was not told to stop. */
+  /** Records a wrong answer, unless the server was told to stop. */
   complain(what: string): void {
     if (!this.stopping) this.ledger.complain(what)
   }
 
-  /** Ends what is done beside, and leaves the server. */
+  /** Ends the background work, and leaves the server running. */
   async retire(): Promise<void> {
     this.#end.abort()
     await this.settle(false)

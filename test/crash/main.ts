@@ -1,16 +1,16 @@
-// `make crash`: a whole run, told as it goes. SVC_TEST_SCALE multiplies ten kills; SVC_TEST_SEED repeats a run. Many kills come in parts, each with a folder of its
-// own, as each kill takes longer the more is stored.
+// `make crash`: a complete run with progress output. SVC_TEST_SCALE multiplies ten kills; SVC_TEST_SEED repeats a run. Many kills are split
+// into parts with separate folders, because each kill takes longer with more stored data.
 import { randomBytes } from 'node:crypto'
 import { scaled } from '../helpers/scale.ts'
 import { crash } from './harness.ts'
 import { storyOf } from './story.ts'
 
 const MOST_KILLS = 100
-/** How many reasons are shown of a part, and the stories of how many jobs. */
+/** The most reasons and job stories that are shown for a part. */
 const SHOWN = 50
 const STORIES = 5
 
-/** Whether nothing is wrong. Where the harness itself fails, the other parts are made all the same. */
+/** Returns whether a part is sound. An error of the harness does not stop the other parts. */
 async function part(kills: number, seed: string): Promise<boolean> {
   console.log(`seed ${seed}`)
   try {

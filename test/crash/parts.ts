@@ -1,4 +1,4 @@
-// Pieces of the graphs that the crash run submits: calls of the witness, and how they are joined.
+// Parts of the crash run's graphs: calls of the witness, and their edges.
 import type { Graph, GraphEdge, GraphNode } from '../../src/engine/compile/graph.ts'
 import { edge, node, sink } from '../engine/kit.ts'
 import type { Method } from './counter.ts'
@@ -8,10 +8,10 @@ export interface Part {
   readonly edges: readonly (string | GraphEdge)[]
 }
 
-/** The address of the witness with the job's label: `http://127.0.0.1:port/label`. */
+/** The witness's URL with the job's label: `http://127.0.0.1:port/label`. */
 export const AT: Part = { nodes: [node('at', 'input.String', { name: 'at' })], edges: [] }
 
-/** A call under the node's own name. `index` is the output that says what stands at the end of its path; without it, 0 does. */
+/** A call under the node's name. `index` is the output for the last part of its path. Absent: 0. */
 export function call(id: string, method: Method, index: string | null = null, more: object = {}): Part {
   const template = `{{at}}/${id}/${index === null ? '0' : '{{index}}'}`
   return {

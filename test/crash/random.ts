@@ -1,4 +1,4 @@
-// Random numbers out of a seed, so that a run can be asked for again. Streams that are forked by name don't depend on each other.
+// Random numbers from a seed, so that a run can be repeated. Streams that are forked by name are independent.
 import { createHash } from 'node:crypto'
 
 export class Random {

@@ -1,4 +1,4 @@
-// The judgement of a run, in figures and in words.
+// The verdict on a run, in figures and in words.
 import { cannotMount } from '../db/kit.ts'
 import { cutOff, judgeCalls } from './audit/calls.ts'
 import { coverage, type WayName } from './audit/coverage.ts'
@@ -14,13 +14,13 @@ import type { Ledger } from './ledger.ts'
 
 const JUDGES: readonly Judge[] = [judgeLog, judgeFollowers, judgeSockets, judgeCalls, judgeResult, judgeSaved]
 
-/** The share of the kills that must meet a running job. */
+/** The share of the kills that must find a running job. */
 const LEAST_HITS = 0.9
 
-/** Whether small disks can be made here, or are expected to be. */
+/** Whether small disks can be created here, or are expected. */
 const canFill = cannotMount === false
 
-/** How many nodes may be given up that had done nothing: a few, and a share of all that were given up. */
+/** How many nodes may be given up without a call: a few, and a share of all nodes that were given up. */
 const FEW = 3
 const SOME = 0.2
 
@@ -33,14 +33,14 @@ export interface Findings {
   readonly ledger: Ledger
   readonly shelf: Pick<Shelf, 'faults' | 'ways'>
   readonly damages: Pick<DamageTrials, 'faults' | 'tally'>
-  /** Of the database and the folder as a whole. */
+  /** Faults of the database and the folder. */
   readonly faults: readonly Fault[]
 }
 
 export interface Report {
-  /** Why the run failed, a line each; empty where it has not. */
+  /** Why the run failed, one line each. Empty where it is sound. */
   readonly wrong: readonly string[]
-  /** Ways that the run never took. Of few kills chance may miss some: what was not tried is not proven. */
+  /** Paths that the run never took. With few kills chance may miss some, and an untested path proves nothing. */
   readonly missed: readonly string[]
   readonly faults: readonly Fault[]
   readonly evidence: readonly Evidence[]
@@ -70,11 +70,11 @@ export function report(findings: Findings): Report {
   return { wrong, missed, faults, evidence, ways, summary: summary(findings, faults, ways) }
 }
 
-/** A node may be given up whose call had begun by the database, and had not been made: the kill came in between. That is rare. */
+/** A node may be given up whose call had begun in the database, but was not made: the kill came in between. That is rare. */
 function rashness(evidence: readonly Evidence[]): string[] {
   const given = evidence.filter(({ work, snapshot }) => work && snapshot?.error?.type === 'node_interrupted')
   const rash = given.filter((one) => cutOff(one, one.snapshot!.error!.node_id ?? '') === null)
-  // Four standard deviations above the share: of few nodes chance alone may take many.
+  // Four standard deviations above the share: with few nodes, chance alone may take many.
   const most = FEW + given.length * SOME + 4 * Math.sqrt(given.length * SOME * (1 - SOME))
   return rash.length > most
     ? [`${rash.length} of ${given.length} nodes were given up before they had done anything`]

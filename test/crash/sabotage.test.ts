@@ -1,4 +1,4 @@
-// The crash run can fail: with a part of the server switched off, it says so, and says what went wrong.
+// The crash run can fail: it reports each part of the server that is switched off, by its effect.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { FaultKind } from './evidence.ts'
@@ -13,7 +13,7 @@ import {
   WITHOUT_VALUES,
 } from './sabotage.ts'
 
-/** What is switched off, the jobs that show it, and what must be found. */
+/** The disabled part, the jobs that show it, and the expected finding. */
 const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly KindName[], FaultKind, RegExp]>> = {
   'without checkpoints': [
     WITHOUT_CHECKPOINTS,

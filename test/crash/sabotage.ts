@@ -1,5 +1,5 @@
-// Ways to break what the crash run is about, from outside of the server: by SQL on the stopped database, or between it and its followers.
-// Each stands for a part of the server that is switched off.
+// Breaks guarantees of the server from outside: by SQL on the stopped database, or between it and its followers. Each way stands for a part
+// of the server that is switched off.
 import { rmSync, statSync, truncateSync } from 'node:fs'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -12,7 +12,7 @@ import { changeKilled } from '../helpers/killed-database.ts'
 import { isTerminalStatus } from './evidence.ts'
 import type { Detour, Sabotage } from './harness.ts'
 
-/** No checkpoint: what running jobs remember of their runs is gone; their parameters are left. */
+/** No checkpoint: the journals of running jobs are gone, but their parameters remain. */
 export const WITHOUT_CHECKPOINTS: Sabotage = {
   between: (data_dir) =>
     changeKilled(data_dir, (db) => {
@@ -29,7 +29,7 @@ function withoutTrigger(db: Database.Database, work: () => void): void {
   db.exec(sql)
 }
 
-/** No trigger: jobs that had completed do so once more, later. */
+/** No trigger: completed jobs complete once more later. */
 export const WITHOUT_TRIGGER: Sabotage = {
   between: (data_dir) =>
     changeKilled(data_dir, (db) =>
@@ -40,7 +40,7 @@ export const WITHOUT_TRIGGER: Sabotage = {
     ),
 }
 
-/** No trigger either, and nobody notices until somebody asks for the change of what never changes. */
+/** No trigger either. The fault shows only when a client changes immutable data. */
 export const TRIGGER_DROPPED: Sabotage = {
   between: (data_dir) =>
     changeKilled(data_dir, (db) => {
@@ -49,10 +49,10 @@ export const TRIGGER_DROPPED: Sabotage = {
     }),
 }
 
-/** How many of the files that were stored last are not on disk. */
+/** How many of the last stored files are missing on disk. */
 const UNWRITTEN = 3
 
-/** Nothing is on disk when it is acknowledged: of what was stored last, a file has its name and not all of its bytes. */
+/** Acknowledged files are not synced: of the last stored files, one has its name but not all its bytes. */
 export const WITHOUT_SYNC: Sabotage = {
   between: (data_dir) =>
     changeKilled(data_dir, (db) => {
@@ -64,12 +64,12 @@ export const WITHOUT_SYNC: Sabotage = {
     }),
 }
 
-/** Large values are not on disk when the pages that name them are committed. */
+/** Large values are not synced when the pages that name them are committed. */
 export const WITHOUT_VALUES: Sabotage = {
   between: (data_dir) => rmSync(journalFolderPath(data_dir), { recursive: true }),
 }
 
-/** No replay: whoever comes back is told what happens from then on, or that the job has ended, and not what happened before. */
+/** No replay: a returning follower gets only later events, or the end of the job, but no earlier events. */
 export const WITHOUT_REPLAY: Sabotage = { detour: forgetful }
 
 async function forgetful(url: string): Promise<Detour> {
@@ -107,14 +107,14 @@ async function forward(target: URL, incoming: IncomingMessage, outgoing: ServerR
   incoming.pipe(further)
 }
 
-/** Up to where the events of the job that a path names are past; the end is told to all. */
+/** The sequence up to which a job's events are hidden. Its end is shown to all. */
 async function missed(target: URL, path: string): Promise<number> {
   const answer = await fetch(new URL(path.replace(/\/events.*$/, ''), target))
   const { status, last_sequence } = (await answer.json()) as JobSnapshot
   return isTerminalStatus(status) ? last_sequence - 1 : last_sequence
 }
 
-/** Hands a socket through as it is. */
+/** Forwards a socket unchanged. */
 function tunnel(target: URL, incoming: IncomingMessage, socket: Socket, head: Buffer): void {
   const further = connect(Number(target.port), target.hostname)
   const fields = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -1,4 +1,4 @@
-// What happens in one life of the server: those who watched go on, what was cut off is said again, and new jobs come.
+// The actions in one life of the server: followers continue, interrupted requests are repeated, and new jobs are submitted.
 
 import { PATIENCE_MS as TEST_PATIENCE_MS } from '../helpers/patience.ts'
 import { attend } from './attend.ts'
@@ -14,21 +14,21 @@ import { stopUnderLoad } from './stopping.ts'
 import { cancelAndKill, strike } from './strike.ts'
 import { retry, submit } from './submit.ts'
 
-/** How many jobs are to be under way or waiting for their turn. */
+/** The number of jobs that should run or wait in the queue. */
 const CROWD = 18
 /** The fewest acknowledgements between two kills. */
 const LEAST_ACKNOWLEDGED = 3
-/** The longest that acknowledgements are waited for, in milliseconds. */
+/** The longest wait for acknowledgements, in milliseconds. */
 const PATIENCE_MS = 20_000
-/** How long a job that is to be cancelled is waited for, in milliseconds. */
+/** The longest wait for a job that is to be cancelled, in milliseconds. */
 const BEGIN_MS = 2_500
-/** After how long a stream of events is asked for again, in milliseconds. */
+/** The delay before a stream of events is requested again, in milliseconds. */
 const FOLLOW_AGAIN_MS = 100
-/** How many of its chances to submit a job the crowd takes where the disk is full. */
+/** How many of its chances to submit a job the crowd uses on a full disk. */
 const TRIES_ON_FULL_DISK = 0.1
 /** How long a disk is full, in milliseconds. */
 const FULL_MS = [500, 3_000] as const
-/** How often the kill comes while it is. */
+/** How often the kill comes during that time. */
 const KILLED_FULL = 0.5
 
 export class Scene {
@@ -38,7 +38,7 @@ export class Scene {
   readonly #first: WatchingSocket
   readonly #second: WatchingSocket
   #acknowledged = 0
-  /** Submissions that are under way. */
+  /** Submissions under way. */
   #pending = 0
   #hurried = false
 
@@ -56,7 +56,7 @@ export class Scene {
     return new Scene(life, deck, first, second)
   }
 
-  /** Goes on with the jobs of earlier lives. `hurried`: nothing is put off any more. */
+  /** Continues with the jobs of earlier lives. `hurried`: nothing is delayed any more. */
   open(hurried: boolean): void {
     this.#hurried = hurried
     for (const job of this.#ledger.jobs) {
@@ -65,12 +65,12 @@ export class Scene {
     }
   }
 
-  /** Lets a random while pass in which the crowd is kept together; how many submissions were acknowledged. */
+  /** Waits for a random time while the crowd is kept full. Returns the number of acknowledged submissions. */
   async play(random: Random): Promise<number> {
     const life = this.#life
     life.spawn('the crowd', async () => {
       await life.until(() => {
-        // What is refused at once leaves room in the crowd at once.
+        // An immediate refusal makes room in the crowd at once.
         if (this.#missing() > 0 && (!life.short || random.chance(TRIES_ON_FULL_DISK))) this.#submit(this.#deck.draw())
         return false
       })
@@ -83,8 +83,8 @@ export class Scene {
   }
 
   /**
-   * Goes on while the disk has no room, and then, unless the kill is to come before, until there is room again and something was acknowledged. Says
-   * which of them it was.
+   * Goes on while the disk has no room. Unless the kill is to come before, it then waits
+   * for room and an acknowledgement. Returns which of the two happened.
    */
   async runShort(filled: Disposable, random: Random): Promise<string> {
     const life = this.#life
@@ -101,32 +101,32 @@ export class Scene {
     return 'after the disk was full'
   }
 
-  /** How many jobs the crowd lacks. Those that only wait for somebody don't belong to it. */
+  /** The number of jobs that the crowd lacks. Jobs that only wait for a client do not count. */
   #missing(): number {
     const busy = this.#ledger.living.filter(({ sse }) => sse.status !== 'suspended').length
     return CROWD - busy - this.#pending
   }
 
-  /** A job of this kind, now. */
+  /** Submits a job of this kind. */
   add(kind: KindName): TrackedJob {
     const job = this.#deck.make(kind)
     this.#submit(job)
     return job
   }
 
-  /** A job that is cancelled as the last thing before the kill, which must meet it between the request and its end: three chances. */
+  /** Cancels a job right before the kill, which must come between the request and the job's end. It has three attempts. */
   async strike(data_dir: string): Promise<boolean> {
     const jobs = [this.add('burst'), this.add('burst'), this.add('burst')]
     for (const job of jobs) if (await strike(this.#life, job, data_dir)) return true
     return false
   }
 
-  /** Has the server stop while more is submitted. Gives the time of the signal. */
+  /** Makes the server stop while jobs are submitted. Returns the time of the signal. */
   stop(random: Random): Promise<number> {
     return stopUnderLoad(this.#life, this.#deck, this.#first, random)
   }
 
-  /** Cancels a running job, and kills the server in the moment of the acknowledgement. Gives the time of that; null where there was none. */
+  /** Cancels a running job, and kills the server at its acknowledgement. Returns the time, or null without an acknowledgement. */
   async killAtCancellation(random: Random): Promise<number | null> {
     const job = this.add('burst')
     const patience = performance.now() + BEGIN_MS
@@ -135,12 +135,12 @@ export class Scene {
     return begun() ? cancelAndKill(this.#life, job, random.chance(0.6)) : null
   }
 
-  /** Whether all jobs have ended before the eyes of all who watch. */
+  /** Whether all followers have seen the end of all jobs. */
   get atRest(): boolean {
     return this.#ledger.jobs.every((job) => !job.acknowledged || this.#isOver(job))
   }
 
-  /** Whether the sockets have been told so as well. */
+  /** Whether the sockets have seen it as well. */
   get told(): boolean {
     return this.#first.caughtUp && this.#second.caughtUp
   }
@@ -149,7 +149,7 @@ export class Scene {
     return job.seenOff && (job.sse.status !== 'failed' || job.retried_at !== null || !this.#triesAgain(job))
   }
 
-  /** Closes the sockets, once the server is gone or done with. */
+  /** Closes the sockets after the server has ended or is finished. */
   async clear(): Promise<void> {
     await this.#life.retire()
     for (const socket of [this.#first, this.#second]) await socket.finish(this.#ledger, this.#hurried)
@@ -167,7 +167,7 @@ export class Scene {
     if (job.door !== 'run') this.#watch(job, job.door !== 'socket')
   }
 
-  /** Follows a job through every door, and does to it what others do. */
+  /** Follows a job over every transport, and runs the other clients' actions. */
   #watch(job: TrackedJob, reconnect: boolean): void {
     const life = this.#life
     if (life.over) return
@@ -183,7 +183,7 @@ export class Scene {
     attend(life, job, this.#first, this.#hurried)
   }
 
-  /** Until its end. A server that cannot write the history of a job ends the streams of its events: they are asked for again. */
+  /** Follows to the end. A server that cannot write the history of a job ends its event streams, so they are requested again. */
   async #follow({ job_id, sse }: TrackedJob): Promise<string | null> {
     const life = this.#life
     for (;;) {

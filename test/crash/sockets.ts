@@ -1,10 +1,10 @@
-// The two sockets of one life: the first starts jobs and feeds them, the second only watches. At the end, what each was sent is
-// sorted by job.
+// The two sockets of one life. The first starts jobs and sends them values; the
+// second only follows. At the end, the frames of each are sorted by job.
 import { type Client, connect, type Frame, isEnding } from '../helpers/socket.ts'
 import type { Ledger, TrackedJob } from './ledger.ts'
 import type { Life } from './life.ts'
 
-/** A socket that remembers with which sequences it asked for each job. */
+/** A socket that records the requested sequences of each job. */
 export class WatchingSocket {
   readonly name: string
   readonly client: Client
@@ -15,7 +15,7 @@ export class WatchingSocket {
     this.client = client
   }
 
-  /** Follows a job from what its follower over SSE has: each must be told the same from there. */
+  /** Follows a job from the last sequence of its SSE follower. Both must get the same events from there. */
   reconnect(job: TrackedJob): void {
     const after_sequence = job.random.chance(0.2) ? 0 : job.sse.last
     const job_id = job.job_id!
@@ -23,7 +23,7 @@ export class WatchingSocket {
     this.client.command('reconnect_job', { job_id, after_sequence })
   }
 
-  /** Whether it was told the end of every job that it was told of. */
+  /** Whether it has seen the end of every job that it followed. */
   get caughtUp(): boolean {
     const open = new Set<string>()
     for (const frame of this.client.frames) {
@@ -34,7 +34,7 @@ export class WatchingSocket {
     return open.size === 0
   }
 
-  /** Closes it, and puts what it was sent to the jobs. `whole`: it was open until all of them had ended. */
+  /** Closes the socket, and adds its frames to the jobs. `whole`: it was open until all of them had ended. */
   async finish(ledger: Ledger, whole: boolean): Promise<void> {
     await this.client[Symbol.asyncDispose]().catch((error) => ledger.complain(`${this.name}: ${error}`))
     const jobs = new Map(ledger.jobs.map((job) => [job.job_id, job]))

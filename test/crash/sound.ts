@@ -1,4 +1,4 @@
-// Evidence of a job that went as it should: submitted, killed in its middle, recovered, completed. Tests spoil it, one thing at a time.
+// The evidence of a correct job: submitted, killed in its middle, recovered, completed. Tests spoil it in one point at a time.
 import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
 import type { Frame } from '../helpers/socket.ts'
 import { answerTo, type CallRecord } from './counter.ts'
@@ -9,7 +9,7 @@ import { plan, type Work } from './work.ts'
 const START = Date.parse('2026-01-01T00:00:00.000Z')
 const JOB = { job_id: 'job', workflow_id: 'wf', workspace_id: null }
 
-/** Milliseconds after the submission as a timestamp. */
+/** A timestamp in milliseconds after the submission. */
 const time = (ms: number) => new Date(START + ms).toISOString()
 
 const A = answerTo('POST', '/j1/a/0')
@@ -117,11 +117,11 @@ export function soundEvidence(): Evidence {
     shadowed: false,
     short: false,
   }
-  // Nothing is shared, so that each part can be spoilt by itself.
+  // The parts share no objects, so that each can be spoilt separately.
   return JSON.parse(JSON.stringify(evidence)) as Evidence
 }
 
-/** One socket from the start to the kill, and again from event 8 to the end. */
+/** A socket from the start to the kill, and again from event 8 to the end. */
 function sockets(log: readonly JobEvent[]): Evidence['sockets'] {
   const frames = (from: number, to: number): Frame[] => log.slice(from, to).flatMap(frameOf)
   const resumed: Frame[] = [

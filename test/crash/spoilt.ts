@@ -1,4 +1,4 @@
-// Ways to spoil sound evidence, each with what the judges must find in it.
+// Ways to spoil sound evidence, each with the finding that the judges must report.
 
 import { sha256 } from '../../src/shared/hashes.ts'
 import { answerTo } from './counter.ts'
@@ -19,7 +19,7 @@ const again = (list: { begun_at: number; since: number }[], path: string) => {
 }
 const event = (sequence: number) => (one: { sequence: number }) => one.sequence === sequence
 
-/** What is done to the evidence, and what the judges must find in it. */
+/** The change of the evidence, and the expected finding. */
 export const SPOILT: Readonly<Record<string, readonly [FaultKind, RegExp, Spoil]>> = {
   'the job is gone': [
     'loss',
@@ -193,7 +193,7 @@ function fail(one: Mutable<Evidence>, type: string, node_id: string | null): voi
   Object.assign(one.snapshot!, { status: 'failed', result: null, error })
 }
 
-/** It was interrupted so often at its first call, and given up then. */
+/** The job was interrupted this often at its first call, and then given up. */
 export function givenUp(one: Mutable<Evidence>, times: number): void {
   const [end, running] = [one.log.at(-1)!, one.log[1]!]
   const again = [{ ...running, status: 'recovering' }, running]
@@ -206,13 +206,13 @@ export function givenUp(one: Mutable<Evidence>, times: number): void {
 const CONTENT = sha256(largeOf(answerTo('GET', '/j1/big/0')))
 const KEPT = { job_id: 'job', sha256: CONTENT, found: CONTENT }
 
-/** The same job, as if it had been to keep an asset, and had left these. */
+/** The same job, as if it had to save an asset, with these saved assets. */
 function saving(one: Mutable<Evidence>, saved: Mutable<Evidence>['saved']): void {
   one.work = plan('saving', 'j1', '127.0.0.1:1', new Random('saving')) as never
   one.saved = saved
 }
 
-/** The same job, as if it had been fed these values, of which it was sent 0, 1 and 2. */
+/** The same job, as if these values had been sent to it; the client sent 0, 1 and 2. */
 function fed(one: Mutable<Evidence>, echo: string[]): void {
   one.work = plan('fed', 'j1', '127.0.0.1:1', new Random('fed')) as never
   one.pushed = ['0', '1', '2']

@@ -1,5 +1,5 @@
-// A server that is told to stop while clients go on submitting: what it refuses without naming a job must not be stored, or a client that obeys has it
-// run twice. It is killed where it takes too long.
+// Stops a server while clients go on submitting. A refusal that names no job must mean that nothing is stored; otherwise an obedient client
+// runs the job twice. The server is killed where it takes too long.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobSnapshot, RunResult } from '../../generated/types.ts'
 import type { Answer, ErrorBody } from '../helpers/http.ts'
@@ -11,17 +11,17 @@ import type { Random } from './random.ts'
 import type { WatchingSocket } from './sockets.ts'
 import { refused, refusedBySocket } from './submit.ts'
 
-/** Kinds that run as they are, whatever is done to them. */
+/** Kinds of jobs that need no further client action. */
 const KINDS: readonly KindName[] = ['fast', 'reading', 'writing', 'each_reading']
 /** Milliseconds between two submissions. */
 const EVERY_MS = 50
-/** How long the server is let stop, in milliseconds. */
+/** How long the server may take to stop, in milliseconds. */
 const SHORTEST_MS = 150
 const LONGEST_MS = 5_000
 
 const DOORS: readonly Door[] = ['http', 'run', 'socket', 'retry']
 
-/** Tells the server to stop and goes on submitting until it is gone, killed at last. Gives the time of the signal. */
+/** Tells the server to stop, and goes on submitting until it has ended or is killed. Returns the time of the signal. */
 export async function stopUnderLoad(life: Life, deck: Deck, socket: WatchingSocket, random: Random): Promise<number> {
   const limit = random.int(SHORTEST_MS, LONGEST_MS)
   const under_way = new Set<Promise<void>>()
@@ -35,7 +35,7 @@ export async function stopUnderLoad(life: Life, deck: Deck, socket: WatchingSock
   const ended = life.server.ended().then(() => {
     gone.yet = true
   })
-  // Some are on their way when the signal comes.
+  // Some submissions are under way when the signal comes.
   for (const door of DOORS) submit(door)
   const at = Date.now()
   life.terminate()
@@ -52,7 +52,7 @@ export async function stopUnderLoad(life: Life, deck: Deck, socket: WatchingSock
 async function submitted(life: Life, deck: Deck, socket: WatchingSocket, random: Random, door: Door): Promise<void> {
   if (door === 'retry') return retried(life, random)
   const kind = KINDS[random.int(0, KINDS.length - 1)]!
-  // A client that waits for the result learns of the job only then: it is followed like one in the background.
+  // A client that waits for the result learns of the job only then. The job is followed like one in the background.
   const job = deck.make(kind, door === 'run' ? 'http' : door)
   if (door === 'socket') return overSocket(life, job, socket)
   const background = door === 'http'
@@ -63,7 +63,7 @@ async function submitted(life: Life, deck: Deck, socket: WatchingSocket, random:
   take(life, job, answer)
 }
 
-/** Tries a job again that has failed, if there is one. */
+/** Retries a failed job, if there is one. */
 async function retried(life: Life, random: Random): Promise<void> {
   const failed = life.ledger.jobs.find(
     (job) => job.sse.status === 'failed' && !job.cancel_wanted && job.retried_at === null,

@@ -1,4 +1,4 @@
-// What is known of one job in the order of time, for whoever asks why it was found wrong: its events, the calls that the witness took, and the kills.
+// Prints the history of one job, to explain a finding: its events, the calls at the witness, and the kills.
 import type { Evidence } from './evidence.ts'
 
 interface Moment {
@@ -7,7 +7,7 @@ interface Moment {
   readonly what: string
 }
 
-/** A line for each moment; the first one names the job. */
+/** One line for each moment. The first line names the job. */
 export function storyOf(evidence: Evidence): string[] {
   const moments = [...eventsOf(evidence), ...callsOf(evidence), ...killsOf(evidence)].sort((a, b) => a.at - b.at)
   const told = moments.map(({ at, what }) => `  ${new Date(at).toISOString()} ${what}`)

@@ -1,6 +1,6 @@
-// The moment between the request for a cancellation and its end is too short to be met by chance: it is made longer, from outside of the
-// server, by a trigger that makes the commit of that end slow. Most jobs have no such moment, as both happen in one commit; one that is
-// about to begin calls that must not run twice has.
+// The moment between the request for a cancellation and the job's end is too short for a random kill. A
+// trigger, added from outside of the server, slows the commit of that end. Most jobs have no such moment,
+// because both happen in one commit. A job that is about to begin unsafe calls has one.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { overHttp, overSocket, type Strike } from '../acknowledgements/moment.ts'
@@ -10,12 +10,12 @@ import { databaseOf } from './census.ts'
 import type { TrackedJob } from './ledger.ts'
 import type { Life } from './life.ts'
 
-/** Calls that a burst makes before it is cancelled. */
+/** The number of calls of a burst before it is cancelled. */
 const UNDER_WAY = 20
-/** How long the burst, and then the request, is waited for, in milliseconds. */
+/** The longest wait for the burst, and then for the request, in milliseconds. */
 const PATIENCE_MS = 2_500
 const MOMENT_MS = 1_500
-/** Often beside the second that the moment is made to last, and not so often that the server lacks the processor. */
+/** The polling interval is short against the slowed second, but leaves the server its processor. */
 const LOOK_EVERY_MS = 3
 
 const TRIGGER = 'crash_slow_end'
@@ -29,12 +29,12 @@ export function slowDown(db: Database.Database): void {
   db.exec(SLOW)
 }
 
-/** Lets the server be as it was. Only when it is gone. */
+/** Removes the trigger, after the server has ended. */
 export function relent(data_dir: string): void {
   changeKilled(data_dir, (db) => db.exec(`drop trigger if exists ${TRIGGER}`))
 }
 
-/** Cancels a job over the socket or HTTP, and kills the server when that is acknowledged. Gives the time of the kill. */
+/** Cancels a job over the socket or HTTP, and kills the server at its acknowledgement. Returns the time of the kill. */
 export async function cancelAndKill(life: Life, job: TrackedJob, socket: boolean): Promise<number | null> {
   job.cancel_wanted = true
   let killed: Promise<number> | null = null
@@ -54,7 +54,7 @@ export async function cancelAndKill(life: Life, job: TrackedJob, socket: boolean
   return killed
 }
 
-/** Cancels a job. Returns in that moment, with true, so that the caller can kill the server; false where there was none. */
+/** Cancels a job. Returns true in that moment, so that the caller can kill the server, and false where there was none. */
 export async function strike(life: Life, job: TrackedJob, data_dir: string): Promise<boolean> {
   const calls = () => life.ledger.counter.of(job.work.label).length
   const patience = performance.now() + PATIENCE_MS
@@ -62,7 +62,7 @@ export async function strike(life: Life, job: TrackedJob, data_dir: string): Pro
   await life.until(() => begun() || performance.now() > patience)
   if (!begun()) return false
   const db = new Database(databaseOf(data_dir))
-  // The server alone copies its log into the file.
+  // Only the server copies its log into the file.
   db.pragma('wal_autocheckpoint = 0')
   try {
     slowDown(db)

@@ -1,4 +1,5 @@
-// Submissions through every door. One over the socket that was cut off is sent again with the same id, which must not start it twice.
+// Submits jobs over every transport. An interrupted submission over the socket is
+// repeated with the same id, which must not start the job twice.
 import type { JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
 import type { Answer } from '../helpers/http.ts'
 import type { Frame } from '../helpers/socket.ts'
@@ -7,7 +8,7 @@ import type { TrackedJob } from './ledger.ts'
 import type { Life } from './life.ts'
 import type { WatchingSocket } from './sockets.ts'
 
-/** Stores the workflows, in the first life. */
+/** Stores the workflows in the first life. */
 export async function storeWorkflows(life: Life, kinds: readonly KindName[]): Promise<void> {
   const inner = await create(life, 'inner', INNER)
   for (const kind of kinds) {
@@ -23,7 +24,7 @@ async function create(life: Life, name: string, graph: object): Promise<string> 
   return answer.body.id
 }
 
-/** Submits a job, and resolves when it is acknowledged, or the life of the server is over. */
+/** Submits a job. Resolves when it is acknowledged, or the life of the server is over. */
 export async function submit(life: Life, job: TrackedJob, socket: WatchingSocket): Promise<void> {
   if (job.door === 'socket') return overSocket(life, job, socket)
   const { work, door } = job
@@ -58,17 +59,17 @@ async function overSocket(life: Life, job: TrackedJob, { client }: WatchingSocke
   job.acknowledged = true
 }
 
-/** An error in the place of an acknowledgement: a server that stops, or has no room, may answer so. */
+/** Handles an error instead of an acknowledgement. A server that stops, or has no room, may send one. */
 export function refused(life: Life, job: TrackedJob, answer: Answer): void {
   const job_id = namedBy(life, job, answer)
   if (job_id === null) return
   job.job_id = job_id
   job.named = true
-  // A client that waits for the result learns of the job now: it is followed like one in the background.
+  // A client that waits for the result learns of the job now. The job is followed like one in the background.
   if (job.door === 'run') job.door = 'http'
 }
 
-/** The job that an error names. */
+/** Returns the job that an error names. */
 function namedBy({ ledger, mayRefuse }: Life, job: TrackedJob, { status, headers, text }: Answer): string | null {
   if (status !== 503 || !mayRefuse) {
     ledger.complain(`a job of the kind ${job.work.kind} was refused: ${text.slice(0, 500)}`)
@@ -83,7 +84,7 @@ function namedBy({ ledger, mayRefuse }: Life, job: TrackedJob, { status, headers
   return decodeURIComponent(location.split('/').at(-1)!)
 }
 
-/** The same over the socket, where the job has its id already. */
+/** As above, over the socket, where the job already has its id. */
 export function refusedBySocket({ ledger, mayRefuse }: Life, job: TrackedJob, frame: Frame): void {
   if (!mayRefuse) return ledger.complain(`a job of the kind ${job.work.kind} was refused: ${JSON.stringify(frame)}`)
   if (/not known/.test(String(frame.error))) {
@@ -94,7 +95,7 @@ export function refusedBySocket({ ledger, mayRefuse }: Life, job: TrackedJob, fr
   ledger.refusals++
 }
 
-/** Tries a job again; the id of the new one, or null where the kill cut the answer off. */
+/** Retries a job. Returns the id of the new one, or null where the kill interrupted the answer. */
 export async function retry(life: Life, job: TrackedJob): Promise<string | null> {
   const answer = await life.request<JobSnapshot>('POST', `/api/jobs/${job.job_id}/retry`)
   if (!answer) {
@@ -102,7 +103,7 @@ export async function retry(life: Life, job: TrackedJob): Promise<string | null>
     return null
   }
   if (answer.status === 202) return answer.body.job_id
-  // It may be stored, like one whose answer was cut off.
+  // The job may be stored, like one whose answer was interrupted.
   if (namedBy(life, job, answer) !== null) life.ledger.lost++
   return null
 }

@@ -1,4 +1,4 @@
-// What one job of the crash run is asked to do, and what must come of it: its params, every call that it may make, its outputs.
+// The work of one job of the crash run, and its expected results: its params, its possible calls and its outputs.
 import { answerTo, type Method } from './counter.ts'
 import { GRAPHS, type KindName } from './graphs.ts'
 import { LARGE_EXPECTED, largeOf } from './large.ts'
@@ -6,15 +6,15 @@ import type { Random } from './random.ts'
 
 export interface Work {
   readonly kind: KindName
-  /** The harness's own name of the job: it stands in the path of every call. */
+  /** The harness's name of the job, which is in the path of every call. */
   readonly label: string
   readonly params: Readonly<Record<string, unknown>>
   readonly items: readonly string[]
-  /** What the job will be told while it waits; undefined where it asks for nothing. */
+  /** The answer to the waiting job. Undefined where the job asks for nothing. */
   readonly answer: unknown
   /** Values that are sent while it runs. */
   readonly pushes: readonly string[]
-  /** Whether it is to be cancelled, come what may. */
+  /** Whether it is cancelled in any case. */
   readonly doomed: boolean
 }
 
@@ -49,10 +49,10 @@ export const SHARES: Readonly<Record<KindName, number>> = {
   saving: 1,
 }
 
-/** Outputs that are streams. */
+/** Streamed outputs. */
 export const STREAMS: ReadonlySet<string> = new Set(['each_out', 'picks', 'echo', 'large'])
 
-/** Kinds without a call that must not be made twice: a kill never makes them fail. */
+/** Kinds without unsafe calls. A kill never makes them fail. */
 export const SAFE_KINDS: ReadonlySet<KindName> = new Set([
   'fast',
   'reading',
@@ -65,7 +65,7 @@ export const SAFE_KINDS: ReadonlySet<KindName> = new Set([
   'saving',
 ])
 
-/** So many items that a burst has not ended when it is cancelled. */
+/** A burst with this many items has not ended when it is cancelled. */
 const BURST = 300
 
 export function plan(kind: KindName, label: string, host: string, random: Random): Work {
@@ -100,7 +100,7 @@ function numbers(count: number): string[] {
   return Array.from({ length: count }, (_, index) => String(index))
 }
 
-/** Writes down the calls that a job makes, and gives what they are answered. */
+/** Records the calls of a job, and returns their answers. */
 class Trace {
   readonly calls: { method: Method; path: string }[] = []
   readonly #label: string
@@ -122,7 +122,7 @@ class Trace {
 
 type Outputs = Record<string, unknown>
 
-/** What a job of each kind must give. What only the run itself can know is taken from what it gave. */
+/** The expected outputs of each kind. Values that only the run can know are taken from its outputs. */
 const EXPECTED: Readonly<Record<KindName, (work: Work, trace: Trace, given: Outputs) => Outputs>> = {
   ...LARGE_EXPECTED,
   fast: ({ params }) => ({ said: `Hello, ${params.at}!` }),
@@ -170,7 +170,7 @@ const EXPECTED: Readonly<Record<KindName, (work: Work, trace: Trace, given: Outp
   },
 }
 
-/** `given` where it is the item with a random number. */
+/** `given`, where it is the item with a random number. */
 function picked(item: string, given: unknown): string {
   return typeof given === 'string' && /^\d+:0\.\d+(e-\d+)?$/.test(given) && given.startsWith(`${item}:`)
     ? given
@@ -183,7 +183,7 @@ export function expected(work: Work, given: Readonly<Outputs> = {}): Expected {
   return { outputs, calls: trace.calls }
 }
 
-/** Every call that a job may make, whether it gets so far or not. */
+/** Every possible call of a job, whether the job reaches it or not. */
 export function possibleCalls(work: Work): Expected['calls'] {
   return expected(work, { echo: work.pushes }).calls
 }

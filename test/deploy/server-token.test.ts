@@ -203,7 +203,7 @@ describe('the token of a deployment', () => {
   test('is warned of where others may read it', { skip: process.platform === 'win32' }, () => {
     write(`server_auth_token: ${GIVEN}\n`)
     chmodSync(config_file, 0o640)
-    assert.match(resolve().warning ?? '', /^others may read it \(mode 640\); make it private with chmod 600$/)
+    assert.match(resolve().warning ?? '', /^other users may read it \(mode 640\); make it private with chmod 600$/)
     assert.equal(mode(config_file), 0o640)
   })
 })
@@ -251,7 +251,7 @@ describe('what is no token of a deployment', () => {
 
   test('a folder, a link that leads nowhere, and a folder that is not there are refused', () => {
     mkdirSync(config_file)
-    refuses(/deployment\.yaml cannot be read \(it is no file\)/)
+    refuses(/deployment\.yaml cannot be read \(it is not a file\)/)
     config_file = join(folder, 'link.yaml')
     symlinkSync('nowhere.yaml', config_file)
     refuses(/link\.yaml cannot be read \(ENOENT\); check where its link leads/)
@@ -264,9 +264,9 @@ describe('what is no token of a deployment', () => {
 
   test('a pipe is refused, and not waited for', { skip: process.platform === 'win32' }, () => {
     execFileSync('mkfifo', [config_file, `${config_file}.token`])
-    refuses(/deployment\.yaml cannot be read \(it is no file\)/)
+    refuses(/deployment\.yaml cannot be read \(it is not a file\)/)
     rmSync(config_file)
-    refuses(/deployment\.yaml\.token is not to be trusted \(it is no file\)/)
+    refuses(/deployment\.yaml\.token is not to be trusted \(it is not a file\)/)
   })
 
   test('a file that could not be read again is not put in its place', () => {
@@ -300,7 +300,7 @@ describe('a claim', () => {
       rmSync(`${config_file}.token`)
     }
     mkdirSync(`${config_file}.token`)
-    refuses(/yaml\.token is not to be trusted \(it is no file\)/)
+    refuses(/yaml\.token is not to be trusted \(it is not a file\)/)
   })
 
   test('of another user is refused, whoever of the two is the administrator', ADMINISTRATOR, () => {

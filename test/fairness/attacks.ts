@@ -1,5 +1,5 @@
-// All attacks, by family. `make bench ONLY=fairness` makes each of them in its full size, then those that were
-// reported first at once, and then all at once.
+// All attacks by family. `make bench ONLY=fairness` runs each of them in its
+// full size, then the reported ones at once, and then all at once.
 import { accepted, folders } from './attacks/accepted.ts'
 import { answers } from './attacks/answers.ts'
 import { bodies, jsonFrame, nils, unknownKeys } from './attacks/bodies.ts'
@@ -37,7 +37,7 @@ export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
   workers,
 }
 
-/** What was reported when fairness was first asked for: another user's answers have their bars under all of these at once. */
+/** The attacks that were reported first. Another user's answers have limits under all of these at once. */
 export const REPORTED: readonly AttackOf[] = [
   unknownKeys,
   nils,

@@ -1,9 +1,9 @@
-// Large bodies and frames hold up nobody, whatever is wrong with them.
+// Large bodies and frames delay no other user, whatever their errors.
 import { test } from 'node:test'
 import { bodies } from './attacks/bodies.ts'
 import { holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor: a slice of five, twice, and the garbage of what was parsed. */
+/** Milliseconds of processor time: two slices of five, and the garbage of the parsed body. */
 const LONGEST_HOLD = 75
 
 test('no large body or frame holds the event loop', async () => {

@@ -1,11 +1,11 @@
-// Stands for an attacker on another machine: here the attacker has the processors of the server, and takes as much of them as it can get.
+// Simulates an attacker on another machine. In tests the attacker shares the server's processors, and would take as much of them as it can.
 import { readdirSync } from 'node:fs'
 import { platform, setPriority } from 'node:os'
 
-/** How nice the attacker is: the server and the other user, who have 0, go before it. */
+/** The niceness of the attacker. The server and the other user have 0, and so a higher priority. */
 const LAST = 19
 
-/** Lets all other processes go before this one, until that is disposed of: Linux alone can, and its administrator alone can take it back. */
+/** Lowers the priority of this process until disposal. Only Linux supports it, and only an administrator can undo it. */
 export function asElsewhere(): Disposable {
   setAll(LAST)
   return { [Symbol.dispose]: () => setAll(0) }

@@ -1,9 +1,9 @@
-// Large files hold up nobody.
+// Large files delay no other user.
 import { test } from 'node:test'
 import { files } from './attacks/files.ts'
 import { holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor: a part of a file, and the garbage of all of them. */
+/** Milliseconds of processor time: a part of a file, and the garbage of all parts. */
 const LONGEST_HOLD = 40
 
 test('no large file holds the event loop', async () => {

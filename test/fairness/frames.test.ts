@@ -1,9 +1,9 @@
-// Many small frames and requests at once hold up nobody, on however many sockets they come.
+// Many small frames and requests at once delay no other user, on however many sockets they come.
 import { test } from 'node:test'
 import { frames } from './attacks/frames.ts'
 import { holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor: a slice of eight, the command that begins within it, and the reading of what came. */
+/** Milliseconds of processor time: a slice of eight, the command that begins within it, and the parsing of incoming data. */
 const LONGEST_HOLD = 75
 
 test('no number of small frames or requests holds the event loop', async () => {

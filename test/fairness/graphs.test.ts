@@ -1,9 +1,9 @@
-// Large graphs hold up nobody: stored, read and run.
+// Large graphs that are stored, read and run delay no other user.
 import { test } from 'node:test'
 import { graphs } from './attacks/graphs.ts'
 import { holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor: slices of runs and of requests, statements with the whole graph, and garbage. */
+/** Milliseconds of processor time: slices of runs and of requests, statements with the whole graph, and garbage. */
 const LONGEST_HOLD = 75
 
 test('no large graph holds the event loop', async () => {

@@ -1,10 +1,10 @@
-// The kit itself: that it sees a server that is held, and one that is not.
+// The kit itself recognizes a blocked server and an unblocked one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inSomeRound } from '../helpers/patience.ts'
 import { startFair } from './kit.ts'
 
-test('small requests hold nobody up, and every answer is measured', async () => {
+test('small requests delay no other user, and every answer is measured', async () => {
   await using server = await startFair()
   await inSomeRound(async () => {
     const attack = {

@@ -1,5 +1,5 @@
-// One user attacks, another one works: a real server process, and how long the other user's answers take meanwhile. Attacks are in
-// `attacks/`, one file for each family; tests and `make bench ONLY=fairness` use this kit.
+// One user attacks while another user works with the same server process. The kit measures the other user's answers. Attacks are in
+// `attacks/`, one file for each family. Tests and `make bench ONLY=fairness` use this kit.
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,14 +15,14 @@ import { asElsewhere } from './elsewhere.ts'
 import { type ProbeName, type Probes, probesOf } from './probes.ts'
 import { User } from './user.ts'
 
-/** Work that a user may ask for and that is heavy. */
+/** Heavy work that a user may request. */
 export interface Attack {
   readonly name: string
-  /** Runs once, before anything is measured. */
+  /** Runs once, before the measurement. */
   prepare?(attacker: User): Promise<void>
   /** One round. It ends when the server has answered. */
   strike(attacker: User): Promise<unknown>
-  /** How many rounds run at the same time; 1 unless set. */
+  /** The number of concurrent rounds. Absent: 1. */
   readonly side_by_side?: number
 }
 
@@ -31,7 +31,7 @@ export type AttackOf = (share: number) => Attack
 
 const SCALE = Number(process.env.SVC_TEST_SCALE ?? 1)
 
-/** The size of attacks in tests: `least`, and with a larger SVC_TEST_SCALE up to their full size. */
+/** The size of attacks in tests: `least`, and up to the full size with a larger SVC_TEST_SCALE. */
 export function share(least: number): number {
   return Math.min(1, least * SCALE)
 }
@@ -39,60 +39,60 @@ export function share(least: number): number {
 export interface Answers {
   readonly worst: number
   readonly middle: number
-  /** How many took longer than the aim for the worst. */
+  /** The number of answers above the limit for the worst. */
   readonly late: number
   readonly count: number
 }
 
 /** Milliseconds. */
 export interface Holds {
-  /** The longest time for which the server's main thread worked without a turn of the event loop: processor time. */
+  /** The longest processor time of the server's main thread without a turn of the event loop. */
   readonly held: number
-  /** The same with the time for which it waited for the disk, such as for the commit of a transaction. */
+  /** As above, with the time for which it waited for the disk, such as for a commit. */
   readonly held_with_disk: number
   /** The most bytes that the main thread wrote to files without a turn of the event loop. */
   readonly written: number
 }
 
 export interface Figures extends Holds {
-  /** Another user's answers, in milliseconds. */
+  /** The times of another user's answers, in milliseconds. */
   readonly answers: Readonly<Record<ProbeName, Answers>>
-  /** How often the attack was made. */
+  /** The number of attacks. */
   readonly strikes: number
-  /** How often it was not answered as it should be, by what came instead. */
+  /** The number of wrong answers to the attack, by their content. */
   readonly refusals: ReadonlyMap<string, number>
-  /** The most memory that the server's process has had until now, in bytes. Known on Linux alone, 0 elsewhere. */
+  /** The largest memory of the server's process until now, in bytes. Known only on Linux, 0 elsewhere. */
   readonly most_memory: number
 }
 
 export interface Under {
   /**
-   * Attacks go on where some are not answered as they should be, such as those for which the server has no room, and nobody waits for those that are under way when it
-   * is enough: of many at once some wait for minutes behind others of the same user.
+   * Attacks go on after wrong answers, such as refusals for want of room. At the end, unfinished attacks are abandoned, because some of
+   * many wait for minutes behind others of the same user.
    */
   readonly refusals_count?: boolean
-  /** The server and the other user go before the attacker, as where it is on another machine. */
+  /** Gives the server and the other user a higher priority, as if the attacker were on another machine. */
   readonly from_elsewhere?: boolean
 }
 
 export interface FairServer extends AsyncDisposable {
   readonly attacker: User
-  /** Makes the attack once, while nobody else asks for anything. */
+  /** Runs the attack once without other requests. */
   holdsOf(attack: Attack): Promise<Holds>
-  /** Makes the attacks side by side until `enough`, each at least once, and measures another user's answers meanwhile. */
+  /** Runs concurrent attacks until `enough`, each at least once, and measures another user's answers meanwhile. */
   under(attacks: readonly Attack[], enough: (passed_ms: number) => boolean, options?: Under): Promise<Figures>
 }
 
 const IDS = /\w+[_-][0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}/g
 const LONGEST_REFUSAL = 200
-/** How often it is looked whether it is enough. */
+/** The polling interval of `enough`. */
 const OVER_LOOK_MS = 100
-/** Between a refusal and the next try. */
+/** The delay after a refusal. */
 const REFUSED_PAUSE_MS = 100
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
-/** A server with two users, as a process of its own. */
+/** A server with two users, as a separate process. */
 export async function startFair(environment: Readonly<Record<string, string>> = {}): Promise<FairServer> {
   const folder = temporaryFolder()
   const idp = await startIdentityProvider()
@@ -105,7 +105,7 @@ export async function startFair(environment: Readonly<Record<string, string>> = 
   const token = await idp.token({ sub: 'victim' })
   const probes = await probesOf(new User(server.url, token))
   const scene = { server, attacker, token, probes, prepared: new WeakSet<Attack>() }
-  // Whatever is done once in a process is done before anything is measured.
+  // One-time work of the process happens before the measurement.
   await using prober = await startProber(scene)
   prober.kill('SIGTERM')
   await prober.ended()
@@ -126,11 +126,11 @@ interface Scene {
   readonly attacker: User
   readonly token: string
   readonly probes: Probes
-  /** What was made ready on this server. */
+  /** The data that was prepared on this server. */
   readonly prepared: WeakSet<Attack>
 }
 
-/** The user who is not attacking, once it is warm. */
+/** The user who does not attack, after the warm-up. */
 async function startProber({ server, token, probes }: Scene): Promise<RunningProcess> {
   const prober = runProcess(script('prober.ts'), [server.url, token, JSON.stringify(probes)])
   await until('the prober', () => prober.stdout().includes('ready') || failed(prober.stderr()))
@@ -143,7 +143,7 @@ async function prepare({ attacker, prepared }: Scene, attack: Attack): Promise<v
   await attack.prepare?.(attacker)
 }
 
-/** What the last strike holds up may come a little after its answer. */
+/** The effect of the last attack may come shortly after its answer. */
 const AFTERWARDS_MS = 20
 
 async function heldAlone(scene: Scene, attack: Attack): Promise<Holds> {
@@ -205,7 +205,7 @@ function sideBySide<T>({ side_by_side = 1 }: Attack, strike: () => Promise<T>): 
   return Array.from({ length: side_by_side }, strike)
 }
 
-/** Waits for all of them also where one fails: what is left of a round would be load in the next one. */
+/** Waits for all of them, even where one fails. An unfinished round would be load in the next one. */
 async function allOf(strikes: readonly Promise<unknown>[]): Promise<void> {
   await Promise.all(strikes).catch(async (error) => {
     await Promise.race([Promise.allSettled(strikes), pause(PATIENCE_MS, null, { ref: false })])
@@ -226,7 +226,7 @@ function failed(text: string): false {
 
 const HOLD = /longest hold ([\d.]+) ms, ([\d.]+) ms with the disk, (\d+) bytes/g
 
-/** The longest hold since it was last asked for. */
+/** The longest hold since the last call. */
 async function longestHold(server: ServingProcess): Promise<Holds> {
   const seen = () => [...server.stderr().matchAll(HOLD)]
   const before = seen().length
@@ -235,26 +235,26 @@ async function longestHold(server: ServingProcess): Promise<Holds> {
   return { held: Number(held), held_with_disk: Number(held_with_disk), written: Number(written) }
 }
 
-/** Bytes that the main thread may write to files in one turn, by the size of the attacks: a value of a job is written in one statement. */
+/** Bytes that the main thread may write to files in one turn, by the size of the attacks. One statement writes a whole value of a job. */
 const MOST_WRITTEN = 8_000_000 * SCALE
 
-/** Fails where attacks hold the main thread for `longest` milliseconds of the processor or more, or write too much at once. */
+/** Fails where attacks hold the main thread for `longest` milliseconds of processor time or more, or write too much at once. */
 export function checkHolds(what: string, { held, written }: Holds, longest: number): void {
-  // Where the machine is slow at the moment, so is the server.
+  // A slow machine slows the server as well, so the limit grows.
   const most = mostMs(held, longest)
   assert.ok(held < most, `${what}: held for ${held} of ${Math.round(most)} ms of the processor`)
   assert.ok(written < MOST_WRITTEN, `${what}: ${written} bytes written in one turn of the event loop`)
 }
 
-/** Makes an attack once in each of some rounds. In most of them it may hold the main thread for less than `longest` milliseconds. */
+/** Runs an attack once in each of some rounds. In most rounds it must hold the main thread for less than `longest` milliseconds. */
 export async function holdsLittle(server: FairServer, attack: Attack, longest: number): Promise<void> {
   await inMostRounds(async () => checkHolds(attack.name, await server.holdsOf(attack), longest))
 }
 
-/** The aim for the worst answer of a small request of another user. */
+/** The limit for the worst answer to a small request of another user. */
 export const WORST_MS = 250
 
-/** What another user's work may take under attack, in the middle, by what it takes on an idle server. */
+/** The limit for the median of another user's work under attack, from its time on an idle server. */
 export function allowedFor({ middle }: Answers): number {
   return 3 * middle + 100
 }

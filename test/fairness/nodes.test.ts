@@ -1,9 +1,9 @@
-// Workflows whose nodes have much to do hold up nobody.
+// Workflows with expensive nodes delay no other user.
 import { test } from 'node:test'
 import { nodes } from './attacks/nodes.ts'
 import { holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor: slices of runs, pieces of values, the parameters and the results of jobs, and garbage. */
+/** Milliseconds of processor time: slices of runs, parts of values, the parameters and the results of jobs, and garbage. */
 const LONGEST_HOLD = 75
 
 test('no work of nodes holds the event loop', async () => {

@@ -1,5 +1,5 @@
-// Preflights of large graphs hold up nobody: one whose every node names another model, one that is all inputs, one whose
-// nodes have very many values, and one of an agent whose tools have much data.
+// Preflights of large graphs delay no other user. Each graph has many models, many
+// inputs, very many values, or an agent whose tools have much data.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,11 +7,11 @@ import { test } from 'node:test'
 import type { GraphNode } from '../../src/engine/compile/graph.ts'
 import { type FairServer, holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor: a slice, and garbage. */
+/** Milliseconds of processor time: a slice, and garbage. */
 const LONGEST_HOLD = 75
-/** At its full size as many as a graph may have. */
+/** At full size, the most nodes of a graph. */
 const NODES = 100_000 * share(0.5)
-/** As a server has that passes on those of others. */
+/** As many models as a server has that forwards to other providers. */
 const MODELS = 1_000
 
 async function preflightHoldsLittle(
@@ -46,12 +46,12 @@ test('no preflight of very many nodes holds the event loop', async () => {
   }
 })
 
-/** As many tools as an agent may have. */
+/** The most tools of an agent. */
 const TOOLS = 128
-/** Of each tool: nearly as much data as it may have. */
+/** The data of each tool, nearly at its limit. */
 const KEYS = 9_000
 
-test('no preflight of an agent whose tools have much data holds the event loop', async () => {
+test('no preflight of an agent with large tools holds the event loop', async () => {
   await using server = await startFair()
   const data = Object.fromEntries(Array.from({ length: KEYS }, (_, at) => [`k${at}`, 1]))
   const tools = Array.from({ length: TOOLS }, (_, at) => ({ node_type: 'text.Template', name: `tool${at}`, data }))
@@ -67,7 +67,7 @@ test('no preflight of nodes that have very many values holds the event loop', as
   const data = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`k${at}`, 1]))
   let rounds = 0
   const strike = async () => {
-    // What is known of a graph is kept: each round has another one.
+    // The result of a preflight is cached by its graph, so each round has another graph.
     const round = rounds++
     const node = (at: number): GraphNode => ({ id: `n${round}_${at}`, type: 'unknown.Type', data })
     const nodes = Array.from({ length: 80 }, (_, at) => node(at))

@@ -1,5 +1,5 @@
-// The user who is not attacking, as a process of its own: `prober.ts URL TOKEN PROBES`. It sends each of a few small requests again and
-// again and prints `ready` when it is warm. After SIGTERM it prints how long the answers took, in milliseconds, as JSON.
+// The user who does not attack, as a separate process: `prober.ts URL TOKEN PROBES`. It repeats a few small requests, and prints `ready`
+// after its warm-up. After SIGTERM it prints the times of the answers, in milliseconds, as JSON.
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isWork, type Probe, type ProbeName, type Probes } from './probes.ts'
@@ -7,7 +7,7 @@ import { isWork, type Probe, type ProbeName, type Probes } from './probes.ts'
 const [, , url = '', token = '', given = '{}'] = process.argv
 const PROBES = JSON.parse(given) as Probes
 const NAMES = Object.keys(PROBES) as ProbeName[]
-/** How often each request is sent beforehand, and how often work at least. */
+/** The number of warm-up requests of each kind, and the fewest for work. */
 const WARM_UP = 30
 const LEAST_WARM_UP = 6
 
@@ -22,7 +22,7 @@ function ask({ method, path, body, expected }: Probe, agent: Agent): Promise<voi
       if (answer.statusCode !== 200) reject(new Error(`${method} ${path} answered ${answer.statusCode}`))
       answer.setEncoding('utf8').on('data', (piece: string) => (text += piece))
       answer.once('end', () => {
-        // A run that fails is answered as well.
+        // A failing run counts as an answer as well.
         if (expected === undefined || text.includes(expected)) resolve()
         else reject(new Error(`${method} ${path} answered ${text.slice(0, 300)}`))
       })

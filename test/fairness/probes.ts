@@ -1,4 +1,4 @@
-// What the user who is not attacking asks for: small requests, and runs whose nodes use threads and processes beside the main thread.
+// The requests of the user who does not attack: small requests, and runs whose nodes use threads and processes beside the main thread.
 import type { GraphNode } from '../../src/engine/compile/graph.ts'
 import { pdf } from '../nodes/document-files.ts'
 import type { User } from './user.ts'
@@ -7,13 +7,13 @@ export interface Probe {
   readonly method: string
   readonly path: string
   readonly body?: string
-  /** A part of each good answer. */
+  /** A text that each correct answer contains. */
   readonly expected?: string
   /** Milliseconds between an answer and the next request. */
   readonly pause_ms: number
 }
 
-/** Requests that only need the main thread. */
+/** Requests that need only the main thread. */
 const REQUESTS = ['health', 'list', 'run'] as const
 /** Runs of one node each: in a process, in the sandbox, and a pattern. */
 export const WORK = ['pdf', 'code', 'regex'] as const
@@ -24,10 +24,10 @@ export type ProbeName = (typeof REQUESTS)[number] | (typeof WORK)[number]
 export type Probes = Readonly<Record<ProbeName, Probe>>
 
 const PAUSE_MS = 5
-/** Work takes more of the processor, and shall leave most of it to the attacks. */
+/** Work needs more of the processor, and must leave most of it to the attacks. */
 const PAUSE_AFTER_WORK_MS = 25
 
-/** Stores what the probes use. */
+/** Stores the data that the probes use. */
 export async function probesOf(user: User): Promise<Probes> {
   const request = (method: string, path: string) => ({ method, path, pause_ms: PAUSE_MS })
   const file = await user.upload('small.pdf', pdf({ content: 'BT /F 12 Tf 20 50 Td (Hello) Tj ET' }))
@@ -45,7 +45,7 @@ export async function probesOf(user: User): Promise<Probes> {
   }
 }
 
-/** A run of one node, whose result has a part that is known. */
+/** A run of one node with a known part in its result. */
 async function work(
   user: User,
   type: string,

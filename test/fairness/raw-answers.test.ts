@@ -1,10 +1,11 @@
-// What servers send around the bytes of their answers, which the HTTP library takes apart piece by piece: it holds up nobody, of however many answers it comes at once.
+// Data around the bytes of servers' answers, which the HTTP library parses piece by
+// piece. It delays no other user, in however many answers it comes at once.
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor. */
+/** Milliseconds of processor time. */
 const LONGEST_HOLD = 150
 const REQUESTS = 24
 
@@ -16,11 +17,11 @@ const sized = (full: number) => Math.ceil(full * share(0.25))
 const answers: Readonly<Record<string, string>> = {
   chunks: `${CHUNKED}${CHUNKS.repeat(sized(400_000))}0\r\n\r\n`,
   heads: `${INTERIM.repeat(sized(80_000))}${CHUNKED}0\r\n\r\n`,
-  // More than are taken: the connection ends.
+  // More bytes than the client accepts, so the connection ends.
   trailers: `${CHUNKED}${CHUNKS}0\r\n${'a: b\r\n'.repeat(sized(400_000))}\r\n`,
 }
 
-test('no parts of answers of servers hold the event loop', async () => {
+test('no raw parts of servers’ answers hold the event loop', async () => {
   const upstream = createServer((socket) => {
     socket.on('error', () => {})
     socket.on('data', (asked) => socket.write(answers[asked.toString('latin1').split(' ')[1]!.slice(1)]!))

@@ -1,11 +1,11 @@
-// Jobs that remember large values, or very many changes of properties, hold up nobody when they go on, or are tried again.
+// Jobs with large stored values, or very many changes of properties, delay no other user when they continue or are retried.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inSomeRound } from '../helpers/patience.ts'
 import { changed, largeValues } from './attacks/remembered.ts'
 import { holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor: slices, statements with the whole text of a value, and garbage. */
+/** Milliseconds of processor time: slices, statements with the whole text of a value, and garbage. */
 const LONGEST_HOLD = 75
 
 test('no job that remembers large values holds the event loop when it goes on', async () => {
@@ -19,7 +19,7 @@ test('no job that remembers large values holds the event loop when it goes on', 
   }
 })
 
-/** The same, with reading pages of many names. */
+/** As above, with the parsing of pages with many names. */
 const LONGEST_HOLD_OF_NAMES = 150
 
 test('no job whose properties were changed very often holds the event loop when it goes on', async () => {

@@ -1,9 +1,9 @@
-// Tools of chats and agents hold up nobody.
+// Tools of chats and agents delay no other user.
 import { test } from 'node:test'
 import { tools } from './attacks/tools.ts'
 import { holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor: a step of what is looked through, and the garbage of all of it. */
+/** Milliseconds of processor time: a step of the search, and the garbage of all of it. */
 const LONGEST_HOLD = 75
 
 test('no tools of a chat or an agent hold the event loop', async () => {

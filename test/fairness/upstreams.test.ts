@@ -1,4 +1,4 @@
-// Servers of models that say much that is nothing hold up nobody.
+// Model servers that send much data without content delay no other user.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,16 +6,16 @@ import { test } from 'node:test'
 import { type Attack, holdsLittle, share, startFair } from './kit.ts'
 import type { User } from './user.ts'
 
-/** Milliseconds of the processor. */
+/** Milliseconds of processor time. */
 const LONGEST_HOLD = 100
 const KEY = 'sk-fair-4711-9f8e7d6c5b4a3210'
 
 interface Answer {
   readonly name: string
-  /** 200 unless set. */
+  /** Absent: 200. */
   readonly status?: number
   readonly stream: boolean
-  /** What comes between the first piece of the answer and its end. */
+  /** The data between the first piece of the answer and its end. */
   readonly between: string
 }
 
@@ -35,7 +35,7 @@ const answers: readonly Answer[] = [
   { name: 'names', stream: false, between: named(sized(40_000), (at) => `,"n${at}":1`) },
 ]
 
-/** One event of a stream, almost as long as an event may be. */
+/** One stream event, nearly as long as an event may be. */
 const large = (delta: string, more = '') => `data: {"id":"a","choices":[{"index":0,"delta":${delta}}]${more}}\n\n`
 const events: readonly Answer[] = [
   { name: 'one long text', between: large(`{"content":"${'x'.repeat(sized(16_000_000))}"}`) },
@@ -106,7 +106,7 @@ test('no arguments that a model writes hold the event loop', () =>
     async (attacker) => attacker.expect(200, 'POST', `/api/workflows/${await attacker.store(agent)}/run`, '{}'),
   ))
 
-/** Says something in a thread of its own, and stops the turn when its first calls have their results. */
+/** Sends a message to a new thread, and stops the turn when its first calls have their results. */
 async function chat(attacker: User): Promise<void> {
   const { text } = await attacker.expect(201, 'POST', '/api/threads', '{}')
   const { id: thread_id } = JSON.parse(text) as { id: string }
@@ -132,7 +132,7 @@ test('no calls that a model asks for in a chat hold the event loop', () =>
     chat,
   ))
 
-/** Names as long as a list has room for, all of which say most of each secret of whoever reads them. */
+/** Names that fill a list. All of them contain most of each secret of their reader. */
 test('no list of models holds the event loop', async () => {
   const data = Array.from({ length: sized(9_900) }, (_, at) => ({ id: `${at}${'k'.repeat(390)}` }))
   const text = JSON.stringify({ object: 'list', data })
@@ -166,7 +166,7 @@ test('no list of models holds the event loop', async () => {
   }
 })
 
-/** Each key has a list of its own. */
+/** Each key has its own list. */
 test('no list of models that says a long key again and again holds the event loop', async () => {
   let list = ''
   const upstream = createServer({ maxHeaderSize: 131_072 }, (_request, response) => {
@@ -198,7 +198,7 @@ test('no list of models that says a long key again and again holds the event loo
   }
 })
 
-/** As text and as bytes, of a provider that does not speak OpenAI's protocol. */
+/** As text and as bytes, from a provider with another protocol than OpenAI's. */
 test('no number of vectors holds the event loop', async () => {
   const texts = Array.from({ length: sized(2_048) }, (_, at) => `text ${at}`)
   const values = JSON.stringify(Array.from({ length: 3_072 }, (_, at) => Math.fround(Math.sin(at))))
@@ -225,7 +225,7 @@ test('no number of vectors holds the event loop', async () => {
   }
 })
 
-/** Has a server give each answer. */
+/** Makes a server give each answer. */
 async function held(
   given: readonly Answer[],
   written: (between: string) => { type: string; text: string },

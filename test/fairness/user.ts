@@ -1,4 +1,4 @@
-// One user of the server: sends requests and frames that were made before, so that sending them costs little.
+// One user of the server. The user sends prepared requests and frames, so that sending them costs little.
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -10,7 +10,7 @@ export interface Reply {
   readonly text: string
 }
 
-/** Long enough for the requests of a few hundred connections to reach the system. */
+/** The time in which the requests of a few hundred connections reach the system. */
 const ASLEEP_MS = 50
 
 interface UserParts {
@@ -25,7 +25,7 @@ export class User {
   readonly #token: string
   readonly #signal: ((signal: NodeJS.Signals) => void) | null
 
-  /** `signal` reaches the server's process, for users who let requests pile up. */
+  /** `signal` pauses the server's process while a user's requests pile up. */
   constructor(url: string, token: string, { elsewhere = null, signal = null }: UserParts = {}) {
     this.url = url
     this.#token = token
@@ -33,7 +33,7 @@ export class User {
     this.#signal = signal
   }
 
-  /** Sends a request with a JSON body, if one is given, and reads the whole answer. */
+  /** Sends a request, with a JSON body where one is given, and reads the whole answer. */
   send(method: string, path: string, body?: string | Uint8Array, headers: Record<string, string> = {}): Promise<Reply> {
     const content: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' }
     return this.#exchange(method, path, { ...content, ...headers }, body)
@@ -55,7 +55,10 @@ export class User {
     })
   }
 
-  /** Sends a request with a JSON body, and leaves with the first piece of the answer. Resolves once the server has seen that. */
+  /**
+   * Sends a request, with a JSON body where one is given, and disconnects after the
+   * first piece of the answer. Resolves when the server has noticed.
+   */
   async abandon(path: string, body: string): Promise<void> {
     const headers = { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/json' }
     await new Promise<void>((resolve, reject) => {
@@ -70,7 +73,7 @@ export class User {
     await this.expect(200, 'GET', '/health')
   }
 
-  /** As `send`, and the answer has this status. */
+  /** As `send`, and asserts this status. */
   async expect(
     status: number,
     method: string,
@@ -81,7 +84,7 @@ export class User {
     return checked(status, `${method} ${path}`, await this.send(method, path, body, headers))
   }
 
-  /** Stores a file as an asset, and gives its id. */
+  /** Stores a file as an asset, and returns its id. */
   async upload(name: string, bytes: Uint8Array, fields: Readonly<Record<string, string>> = {}): Promise<string> {
     const form = new FormData()
     for (const [field, value] of Object.entries(fields)) form.append(field, value)
@@ -89,7 +92,7 @@ export class User {
     return this.#created(form)
   }
 
-  /** Makes an asset without a file, such as a folder, and gives its id. */
+  /** Creates an asset without a file, such as a folder, and returns its id. */
   async create(fields: Readonly<Record<string, string>>): Promise<string> {
     const form = new FormData()
     for (const [name, value] of Object.entries(fields)) form.append(name, value)
@@ -104,7 +107,7 @@ export class User {
   }
 
   /**
-   * Sends the same request on so many connections, which were opened before, and gives the statuses of the answers. The server sleeps meanwhile, and finds
+   * Sends the same request on so many connections, which are already open. Returns the statuses. The server is paused meanwhile, and finds
    * all of them at once. `by_letters`: each letter of the body is a chunk.
    */
   async burst(path: string, count: number, body?: string, by_letters = false): Promise<number[]> {
@@ -124,12 +127,15 @@ export class User {
     const sockets = await Promise.all(open)
     this.#signal?.('SIGSTOP')
     const statuses = Promise.all(sockets.map((socket) => statusOf(socket, text)))
-    // A connection may fail while the server sleeps.
+    // A connection may fail while the server is paused.
     const [answers] = await Promise.all([statuses, pause(ASLEEP_MS).then(() => this.#signal?.('SIGCONT'))])
     return answers
   }
 
-  /** Sends so many requests in one packet, and resolves when the last answer has ended. `bare`: they say not who asks, and are as short as they can be. */
+  /**
+   * Sends so many requests in one packet. Resolves when the last answer has ended.
+   * `bare`: they have no credential and are as short as possible.
+   */
   pipelined(path: string, count: number, bare = false): Promise<void> {
     const { hostname, port, host } = new URL(this.url)
     const who = bare ? ['Host:a'] : [`Host: ${host}`, `Authorization: Bearer ${this.#token}`]
@@ -145,7 +151,7 @@ export class User {
     })
   }
 
-  /** A connection on which something is asked for, of which no answer is ever read. */
+  /** A connection with a request whose answer is never read. */
   async unread(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Socket> {
     const { hostname, port, host } = new URL(this.url)
     const socket = connect(Number(port), hostname).on('error', () => {})
@@ -156,7 +162,7 @@ export class User {
     return socket
   }
 
-  /** Stores a graph as a workflow, and gives its id. */
+  /** Stores a graph as a workflow, and returns its id. */
   async store(graph: object): Promise<string> {
     const { text } = await this.expect(201, 'POST', '/api/workflows', JSON.stringify({ name: 'Workflow', graph }))
     return (JSON.parse(text) as { id: string }).id
@@ -172,7 +178,7 @@ export class User {
     return socket
   }
 
-  /** Sends one frame on a socket of its own, and waits for the first frame that comes back. */
+  /** Sends one frame on a new socket, and waits for the first frame of the answer. */
   async frame(data: string | Uint8Array): Promise<void> {
     const socket = await this.socket()
     const { promise, resolve, reject } = Promise.withResolvers<void>()

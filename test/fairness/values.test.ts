@@ -1,9 +1,9 @@
-// Large values that are right hold up nobody: as parameters, pushed into a job, as results, and read again.
+// Large valid values delay no other user: as parameters, pushed into a job, as results, and read again.
 import { test } from 'node:test'
 import { values } from './attacks/values.ts'
 import { holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor: slices, statements with the whole text of a value, and garbage. */
+/** Milliseconds of processor time: slices, statements with the whole text of a value, and garbage. */
 const LONGEST_HOLD = 75
 
 test('no large value holds the event loop', async () => {

@@ -1,9 +1,9 @@
-// Vectors that are kept and searched hold up nobody.
+// Storing and searching vectors delays no other user.
 import { test } from 'node:test'
 import { vectors } from './attacks/vectors.ts'
 import { holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor: slices, entries that are written in one unit, the parameters of jobs, and garbage. */
+/** Milliseconds of processor time: slices, entries that are written in one unit, the parameters of jobs, and garbage. */
 const LONGEST_HOLD = 75
 
 test('no index of vectors holds the event loop', async () => {

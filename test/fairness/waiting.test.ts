@@ -1,8 +1,8 @@
-// A job of which thousands of nodes wait for somebody holds up nobody, however many answers come at once.
+// A job with thousands of waiting nodes delays no other user, however many answers come at once.
 import { test } from 'node:test'
 import { type Attack, holdsLittle, share, startFair } from './kit.ts'
 
-/** Milliseconds of the processor. */
+/** Milliseconds of processor time. */
 const LONGEST_HOLD = 100
 const ANSWERS = 100
 
@@ -23,7 +23,7 @@ test('no number of answers to one job holds the event loop', async () => {
       const { text } = await attacker.expect(200, 'POST', `/api/workflows/${id}/run`, '{}')
       ;({ job_id } = JSON.parse(text) as { job_id: string })
     },
-    // Those that find the job gone on are told so.
+    // Later answers find the job resumed, and are refused.
     strike: (attacker) =>
       Promise.all(
         Array.from({ length: ANSWERS }, (_, at) =>

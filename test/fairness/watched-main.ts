@@ -1,21 +1,21 @@
-// The service as a process that also measures how long its main thread is held. At SIGUSR2 it prints the longest hold since the
-// last SIGUSR2 to standard error, in milliseconds.
+// The service as a process that also measures the holds of its main thread. At SIGUSR2 it prints the longest hold since the last SIGUSR2 to
+// standard error, in milliseconds.
 import { readFileSync } from 'node:fs'
 
-/** Between two looks. A hold that is shorter is not seen, and one that is longer counts up to this much more. */
+/** The interval of checks. Shorter holds are not seen, and longer ones may count up to this much more. */
 const LOOK_MS = 5
 
-/** Sums since the start, of this thread. */
+/** Sums of this thread since the start. */
 interface Sums {
-  /** Milliseconds of the processor. */
+  /** Milliseconds of processor time. */
   readonly processor: number
-  /** Milliseconds between the waits of the event loop in which it had a processor, or waited for the disk. */
+  /** Milliseconds between the waits of the event loop, while it had a processor or waited for the disk. */
   readonly busy: number
-  /** Bytes that it wrote to files, known on Linux alone: how long the disk takes for them depends on what others write. */
+  /** Bytes that it wrote to files, known only on Linux. The disk's time for them depends on other writers. */
   readonly written: number
 }
 
-/** How long this thread was ready to run and had no processor, as others had them. Known on Linux alone. */
+/** How long this thread was ready to run without a processor. Known only on Linux. */
 function queued(): number {
   const [, waited] = readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')
   return Number(waited) / 1e6
@@ -25,7 +25,7 @@ function written(): number {
   return Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/thread-self/io', 'utf8'))?.[1])
 }
 
-/** Of what takes time, all but what others take: a machine that they keep busy holds nothing. */
+/** All time but that of other processes, because a busy machine holds no thread by itself. */
 function sums(): Sums {
   const { user, system } = process.threadCpuUsage()
   const processor = (user + system) / 1_000

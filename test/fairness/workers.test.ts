@@ -7,14 +7,14 @@ import { workers } from './attacks/workers.ts'
 import { type Attack, allowedFor, checkHolds, type Figures, share, startFair } from './kit.ts'
 import { WORK } from './probes.ts'
 
-/** Milliseconds of the processor, as with the work of nodes. */
+/** Milliseconds of processor time, as with the work of nodes. */
 const LONGEST_HOLD = 75
 /** Enough for tens of answers of each kind. */
 const EACH_MS = 700
 
 const quiet: Attack = { name: 'no attack', strike: () => pause(EACH_MS) }
 
-test('no work of processes and threads keeps the work of others waiting', async () => {
+test('no work of processes and threads delays the work of other users', async () => {
   await using server = await startFair()
   const idle = await server.under([quiet], () => true)
   const judged = async (attacks: readonly Attack[]) => {

@@ -1,16 +1,16 @@
-// A provider whose one model, `agent/brain`, does what a test says: it talks, calls tools, counts, waits.
+// A provider with one model, `agent/brain`, which does what a test scripts: it talks, calls tools, counts and waits.
 import type { CompletionPart, CompletionRequest, ModelPrice, Provider } from '../../src/models/provider.ts'
 
 /** One turn of the model. */
 export interface Move {
   readonly say?: readonly string[]
-  /** Arguments as values, or as text that need be no JSON. */
+  /** Arguments as values, or as text that may be invalid JSON. */
   readonly calls?: readonly { readonly name: string; readonly args: unknown; readonly id?: string }[]
   readonly refuse?: string
   readonly tokens?: readonly [input: number, output: number]
-  /** Thrown behind all pieces, in the place of the end. */
+  /** The error after all pieces, instead of the end. */
   readonly fails?: Error
-  /** Waited for before the piece of that number. */
+  /** The promise that the model awaits before the piece of that number. */
   readonly waits?: { readonly before: number; for(signal: AbortSignal): Promise<unknown> }
 }
 
@@ -18,7 +18,7 @@ export interface AgentProvider extends Provider {
   readonly requests: CompletionRequest[]
 }
 
-/** `move` is asked with the request and how many there were before. */
+/** `move` gets the request and the number of earlier requests. */
 export function agentProvider(
   move: (request: CompletionRequest, turn: number) => Move,
   price: ModelPrice | null = {
@@ -69,7 +69,7 @@ async function* made(move: Move, signal: AbortSignal): AsyncGenerator<Completion
   yield { type: 'end', usage, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' }
 }
 
-/** What the model was told that the tools gave, last of all. */
+/** The last tool results that the model received. */
 export function toolTexts({ messages }: CompletionRequest): string[] {
   return messages.flatMap((message) => (message.role === 'tool' ? [String(message.content)] : []))
 }

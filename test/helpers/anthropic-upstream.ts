@@ -1,4 +1,4 @@
-// A server that behaves as Anthropic's Messages API does: it refuses what the real one refuses, and streams events as that does.
+// A server that behaves like Anthropic's Messages API: it refuses invalid requests and streams events as the API does.
 import {
   type Loose,
   startVendor,
@@ -9,7 +9,7 @@ import {
 
 type Json = { [key: string]: unknown }
 
-/** A block of an answer; its content comes in the pieces that stand here. */
+/** A content block of an answer, in the pieces that are listed here. */
 export type Said =
   | { readonly text: readonly string[] }
   | { readonly thinking: readonly string[]; readonly signature: string }
@@ -17,7 +17,7 @@ export type Said =
   | { readonly tool: string; readonly id: string; readonly input: readonly string[] }
 
 export interface ClaudeScript extends VendorScript {
-  /** In the place of events. */
+  /** Replaces the events. */
   says?: readonly Said[]
   stop_reason?: string
   stop_details?: Json | null
@@ -65,7 +65,7 @@ export const CLAUDES: readonly Json[] = [
   { type: 'model', id: 'claude-3-5-haiku-20241022', display_name: 'Claude Haiku 3.5', created_at: 'unknown' },
 ]
 
-/** It says what it says without a script. */
+/** Its answer without a script. */
 const PLAIN: ClaudeScript = {}
 
 export function startAnthropic(options: AnthropicOptions = {}): Promise<VendorUpstream> {
@@ -96,7 +96,7 @@ function failure(status: number, type: string, message: string): VendorScript {
   return { status, body: { type: 'error', error: { type, message }, request_id: 'req_011C' } }
 }
 
-/** Two at a time. */
+/** At most two at a time. */
 function listing({ query }: VendorRequest, models: readonly Json[]): VendorScript {
   const after = models.findIndex(({ id }) => id === query.get('after_id'))
   const data = models.slice(after + 1, after + 3)
@@ -106,7 +106,7 @@ function listing({ query }: VendorRequest, models: readonly Json[]): VendorScrip
 
 export const event = (data: Json): string => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** As the real one sends them: a ping after the start, counts at both ends. */
+/** The events of the real API: a ping after the start, and token counts at both ends. */
 export function claudeEvents(script: ClaudeScript): string[] {
   const {
     says = [{ text: ['Hello', ' there'] }],
@@ -155,7 +155,7 @@ function blockOf(said: Said): [Json, Json[]] {
   ]
 }
 
-/** What the real one finds wrong, in a few words; null: nothing. */
+/** Returns the error of the real API in a few words, or null. */
 function refused({
   max_tokens,
   messages,
@@ -184,7 +184,7 @@ function refused({
 
 const BOUNDS = /^(?:minimum|maximum|exclusive\w+|multipleOf|(?:min|max)(?:Length|Properties)|maxItems|uniqueItems)$/
 
-/** Structured outputs take no bounds, and of objects those alone that are closed. */
+/** Structured outputs do not support bounds, and support only closed objects. */
 function wrongSchema(schema: Loose): string | null {
   if (typeof schema !== 'object' || schema === null) return null
   const bound = Object.keys(schema).find((key) => BOUNDS.test(key) || (key === 'minItems' && schema[key] > 1))

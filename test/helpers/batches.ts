@@ -1,23 +1,23 @@
-// Puts test files into batches. The files of a batch share a process, which reads the modules of the server once for all of them. Prints the files that
-// `node --test` runs. A test file that measures or watches its whole process says so in its first lines, with the reason: `// own-process: …`.
+// Groups test files into batches. The files of a batch share a process, which loads the server's modules once. Prints the files for `node
+// --test`. A test file that measures or watches its whole process says so in its first lines, with the reason: `// own-process: …`.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const FOLDER = resolve('.cache/test-batches')
-/** In one batch. */
+/** The most files of one batch. */
 const MOST_FILES = 24
 
 function needsOwnProcess(file: string): boolean {
   return /^\/\/ own-process: /m.test(readFileSync(file, 'utf8').slice(0, 1_000))
 }
 
-/** The folder of a room, such as `test/jobs`; of a file directly in `test`, that folder. */
+/** Returns the top folder of a file, such as `test/jobs`. For a file directly in `test`, returns that folder. */
 function roomOf(file: string): string {
   return dirname(file).split('/').slice(0, 2).join('/')
 }
 
-/** Only files of one room share a batch, so that its name tells what failed. */
+/** Only files of one top folder share a batch, so that the batch's name shows what failed. */
 function batchesOf(files: readonly string[]): string[][] {
   const rooms = Map.groupBy(files, roomOf)
   return [...rooms.values()].flatMap((all) =>

@@ -1,9 +1,9 @@
-// Checksums for tests that write rows with SQL of their own.
+// Checksums for tests that write rows by their own SQL.
 
 import type { SqliteConnection } from '../../src/db/connection.ts'
 import { CHECKSUM_COLUMNS, registerChecksumFunctions, TABLE_NAMES } from '../../src/db/integrity/row-checksum.ts'
 
-/** Does what triggers forbid. */
+/** Runs a change that triggers forbid. */
 export function withoutTriggers(db: SqliteConnection, work: () => void): void {
   const triggers = db
     .prepare("select name, sql from sqlite_schema where type = 'trigger' and name like '%_is_immutable'")
@@ -13,12 +13,12 @@ export function withoutTriggers(db: SqliteConnection, work: () => void): void {
   for (const { sql } of triggers) db.exec(sql)
 }
 
-/** Has the next start take the schema as it is: it refuses one that was changed behind its back. */
+/** Makes the next start accept the schema. The start refuses a schema that another program changed. */
 export function acceptSchema(db: Pick<SqliteConnection, 'exec'>): void {
   db.exec("delete from meta where name like 'schema after %'")
 }
 
-/** Makes the checksum of each row what its other columns say, whatever they are. */
+/** Recomputes the checksum of each row from its other columns. */
 export function refreshChecksums(db: SqliteConnection): void {
   registerChecksumFunctions(db)
   withoutTriggers(db, () => {

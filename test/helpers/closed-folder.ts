@@ -1,8 +1,8 @@
-// A folder of which no file can be opened, as after a change of its owner: also where the tests run as somebody who may open any file.
+// A folder in which no file can be opened, as after a change of owner. It works even for a user that may open any file.
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
-/** Until it is disposed of, no file in a folder can be opened. `tried` counts how often one was to be. */
+/** Until disposal, no file in the folder can be opened. `tried` counts the attempts. */
 export function closed(folder: string): Disposable & { readonly tried: number } {
   let tried = 0
   const real = fs.openSync

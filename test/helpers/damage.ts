@@ -1,4 +1,4 @@
-// Damage to a data folder that no server uses: a random kind at a random place of one of its files, or a file that is gone.
+// Damages a data folder that no server uses: a random kind of damage at a random position of a file, or a removed file.
 import {
   closeSync,
   existsSync,
@@ -35,7 +35,7 @@ const KINDS = {
 
 type Kind = keyof typeof KINDS
 
-/** Bits are what disks lose most. */
+/** Disks damage bits more often than anything else. */
 const OF_DATABASE: readonly Kind[] = [
   'bit',
   'bit',
@@ -55,14 +55,14 @@ interface Place {
   readonly file: number
   readonly below: (count: number) => number
   readonly at: number
-  /** Where a page begins, and maybe another one. */
+  /** Returns the start of a page, and sometimes of a second one. */
   readonly page: number
   readonly other: number
   readonly bytes: (from: number, count: number) => Buffer
   readonly put: (bytes: Buffer, to: number) => void
 }
 
-/** Changes one thing, and says what. The log, its index and large values are damaged only where there are any. */
+/** Makes one change and describes it. The log, its index and large values are damaged only where they exist. */
 export function damageFolder(folder: string, random: Random): string {
   const choices = [...choicesIn(folder)]
   return choices[Math.floor(random() * choices.length)]!(random)

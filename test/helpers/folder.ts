@@ -1,9 +1,9 @@
-// Tests that work in a folder of their own.
+// Helpers for tests that work in a folder of their own.
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from './server.ts'
 
-/** The body of a test that gets an empty folder, which is gone when it is over. */
+/** Wraps a test body: the test gets an empty folder, which is removed after the test. */
 export function inFolder(run: (folder: string) => void | Promise<void>): () => Promise<void> {
   return async () => {
     const folder = temporaryFolder()
@@ -15,7 +15,7 @@ export function inFolder(run: (folder: string) => void | Promise<void>): () => P
   }
 }
 
-/** Copies of a folder as it lies on the disk, such as a killed process leaves it behind; they go with the object. */
+/** Copies of a folder, such as a killed process leaves it. Disposal removes them. */
 export class FolderCopies implements Disposable {
   readonly paths: string[] = []
   readonly #folder: string

@@ -4,17 +4,17 @@
 /** The types of values. */
 export const TYPE = { uint32: 4, int32: 5, float32: 6, bool: 7, string: 8, array: 9 } as const
 
-/** The head of a file, up to the descriptions of its tensors. */
+/** Returns the head of a file, up to the descriptions of its tensors. */
 export function header(tensors: number, values: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from('GGUF'), uint32(3), uint64(tensors), uint64(values.length), ...values])
 }
 
-/** A key with its value. */
+/** Returns a key with its value. */
 export function value(key: string, type: number, bytes: Buffer): Buffer {
   return Buffer.concat([text(key), uint32(type), bytes])
 }
 
-/** The bytes of a value of the type `array`. */
+/** Returns a value of the type `array`. */
 export function list(type: number, values: readonly Buffer[]): Buffer {
   return Buffer.concat([uint32(type), uint64(values.length), ...values])
 }

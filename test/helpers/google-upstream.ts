@@ -1,4 +1,4 @@
-// A server that behaves as the Gemini API does: it refuses what the real one refuses, and streams chunks as that does.
+// A server that behaves like the Gemini API: it refuses invalid requests and streams chunks as the API does.
 import {
   type Loose,
   startVendor,
@@ -10,7 +10,7 @@ import {
 type Json = { [key: string]: unknown }
 
 export interface GeminiScript extends VendorScript {
-  /** Parts of the answer, one in each chunk. */
+  /** The parts of the answer, one in each chunk. */
   says?: readonly Json[]
   finishReason?: string
   usage?: Json | null
@@ -67,7 +67,7 @@ export const GEMINIS: readonly Json[] = [
   },
 ]
 
-/** It says what it says without a script. */
+/** Its answer without a script. */
 const PLAIN: GeminiScript = {}
 
 export function startGoogle(options: GoogleOptions = {}): Promise<VendorUpstream> {
@@ -95,7 +95,7 @@ function failure(code: number, status: string, message: string): VendorScript {
   return { status: code, body: { error: { code, message, status } } }
 }
 
-/** Three at a time. */
+/** At most three at a time. */
 function listing({ query }: VendorRequest, models: readonly Json[]): VendorScript {
   const from = Number(query.get('pageToken') ?? 0)
   const more = from + 3 < models.length ? { nextPageToken: String(from + 3) } : {}
@@ -104,7 +104,7 @@ function listing({ query }: VendorRequest, models: readonly Json[]): VendorScrip
 
 export const chunk = (data: Json): string => `data: ${JSON.stringify(data)}\r\n\r\n`
 
-/** As the real one sends them: counts in every chunk, the reason in the last one. */
+/** The chunks of the real API: token counts in every chunk, the finish reason in the last one. */
 export function geminiEvents(script: GeminiScript): string[] {
   const { says = [{ text: 'Hello' }, { text: ' there' }], finishReason = 'STOP', usage = USAGE } = script
   const last = says.length - 1
@@ -118,7 +118,7 @@ export function geminiEvents(script: GeminiScript): string[] {
   )
 }
 
-/** Each vector is made of its text's length and its place. */
+/** Derives each vector from its text's length and its index. */
 function embeddings({ json }: VendorRequest): VendorScript {
   const vectors = json.requests.map(({ content, outputDimensionality = 4 }: Loose, at: number) => {
     const values = Array.from({ length: outputDimensionality }, (_, place) => content.parts[0].text.length + at + place)
@@ -127,7 +127,7 @@ function embeddings({ json }: VendorRequest): VendorScript {
   return { body: { embeddings: vectors, usageMetadata: { promptTokenCount: vectors.length } } }
 }
 
-/** What the real one finds wrong; null: nothing. */
+/** Returns the error of the real API, or null. */
 function refused({ json, query }: VendorRequest, model: string): string | null {
   if (query.get('alt') !== 'sse') return 'this server streams events alone'
   const { contents, tools = [], generationConfig = {} } = json

@@ -1,13 +1,13 @@
-// Requests to a test server. Every answer is held against the contract: an undeclared status, body or content type fails the test.
+// Sends requests to a test server. Every answer is checked against the contract: an undeclared status, body or content type fails the test.
 import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, request as send } from 'node:http'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
 import { responseValidators, schemaValidators, type Validate } from '../../generated/validators-out.js'
 
 export interface CallOptions {
-  /** Sent as JSON. */
+  /** The body as JSON. */
   body?: unknown
-  /** Sent as it is, without a content type. */
+  /** The raw body, without a content type. */
   raw?: string | Uint8Array
   headers?: Readonly<Record<string, string | string[]>>
 }
@@ -15,17 +15,17 @@ export interface CallOptions {
 export interface Answer<T = unknown> {
   status: number
   headers: IncomingHttpHeaders
-  /** Parsed where it is JSON, the text otherwise, null where there is none. */
+  /** The parsed JSON, otherwise the text. Null without a body. */
   body: T
   text: string
 }
 
-/** The error body of every door, as far as tests look at it. */
+/** The error body of every API, as far as tests read it. */
 export interface ErrorBody {
   error: { message: string; type: string; code: number; problems?: { path: string; message: string; code?: string }[] }
 }
 
-/** Sends `path` as it is written (nothing is normalised) and gives back an answer that fits the contract. */
+/** Sends `path` unchanged, without normalization, and returns an answer that matches the contract. */
 export async function call<T = unknown>(
   server: { readonly url: string },
   method: string,
@@ -37,7 +37,7 @@ export async function call<T = unknown>(
   return answer as Answer<T>
 }
 
-/** As `call`, and the answer is an error with this status and type; gives the problems' paths, sorted. */
+/** As `call`, and asserts an error with this status and type. Returns the sorted paths of its problems. */
 export async function refused(
   server: { readonly url: string },
   method: string,
@@ -91,7 +91,7 @@ function parse(headers: IncomingHttpHeaders, text: string): unknown {
   return headers['content-type']?.startsWith('application/json') ? JSON.parse(text) : text
 }
 
-/** What every answer tells browsers. */
+/** Checks the headers for browsers in every answer. */
 const SECURE: readonly [string, RegExp][] = [
   ['x-content-type-options', /^nosniff$/],
   ['x-frame-options', /^DENY$/],
@@ -130,7 +130,7 @@ function checkBody(method: string, path: string, { status, headers, body }: Answ
 
 const DOORS = { api: 'ApiError', sdk: 'SdkError', openai: 'OpenAiError' } as const
 
-/** The error form of a path that no operation claims, or that takes other methods. */
+/** Returns the error form of a path without an operation, or with other methods. */
 function unclaimed(path: string, status: number): Validate {
   if (status === 401) return schemaValidators.RefusedError!
   const claimed = find(path, () => true)
@@ -143,10 +143,10 @@ function valid(validate: Validate, body: unknown, what: string): void {
   assert.ok(validate(body), `${what}\ndoes not fit the contract: ${JSON.stringify(validate.errors)}`)
 }
 
-/** With the preview; where it is not served its paths claim nothing, and are answered in the same form. */
+/** With the preview. Where the preview is off, no operation claims its paths, and the error form is the same. */
 const served = operationManifest.filter(({ implementation, preview }) => implementation === 'implemented' || preview)
 
-/** The operation that a request means; HEAD means GET. Of several, the one whose path is the most literal. */
+/** Returns the operation of a request. HEAD counts as GET. The most literal path wins. */
 export function operationOf(method: string, path: string): OperationInfo | null {
   const wanted = method === 'HEAD' ? 'get' : method.toLowerCase()
   const operation = find(path, (one) => one.path !== '')
@@ -168,7 +168,7 @@ function fits({ path, wildcard, trailing_slash }: OperationInfo, segments: reado
   return parts.every((part, at) => (part.startsWith('{') ? given[at] !== '' : part === given[at]))
 }
 
-/** `/api/workflows/{id}` → `110`: greater text is more literal, from the left. */
+/** `/api/workflows/{id}` becomes `110`. A greater text is more literal, from the left. */
 function literal({ path }: OperationInfo): string {
   return path
     .split('/')

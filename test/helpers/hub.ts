@@ -1,4 +1,4 @@
-// A model hub on this machine: lists repositories and serves their files as the public one does, and goes wrong where a test says so.
+// A model hub on this machine. It lists repositories and serves their files as the public hub does, and fails where a test says so.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -6,25 +6,25 @@ import type { AddressInfo } from 'node:net'
 
 export interface HubContent {
   bytes: Buffer
-  /** Listed with its SHA-256, as large files are; others as git counts them. */
+  /** Listed with its SHA-256, as large files are. Other files are listed with their git digest. */
   lfs?: boolean
-  /** What the list says in place of the digest that it has. */
+  /** The listed digest, instead of the real one. */
   listed?: string
-  /** What the list says in place of its length. */
+  /** The listed length, instead of the real one. */
   size?: number
-  /** Listed so many times more. */
+  /** How many more times the file is listed. */
   again?: number
 }
 
-/** What becomes of one request of a file; absent: it is served. */
+/** The behaviour for one request of a file. Absent: the file is served. */
 export interface Fault {
   status?: number
   headers?: Record<string, string>
-  /** The connection is cut after so many bytes of the body. */
+  /** Cuts the connection after so many bytes of the body. */
   cut?: number
-  /** Waited for before the rest, after so many bytes. */
+  /** Waits after so many bytes before it sends the rest. */
   pause?: { after: number; until: Promise<unknown> }
-  /** Ranges are not understood. */
+  /** Ignores ranges. */
   whole?: boolean
 }
 
@@ -32,21 +32,21 @@ export interface HubRequest {
   readonly path: string
   readonly authorization: string | undefined
   readonly range: string | undefined
-  /** Where the request came to: the hub, or where its redirects lead. */
+  /** The receiver of the request: the hub, or the target of its redirects. */
   readonly at: 'hub' | 'cdn'
 }
 
 export interface TestHub extends AsyncDisposable {
   readonly url: string
   readonly cdn_url: string
-  /** By `owner/name`, then by path. To be changed as a test likes. */
+  /** Files by `owner/name`, then by path. Tests change it. */
   readonly repositories: Record<string, Record<string, HubContent>>
   readonly requests: HubRequest[]
-  /** Requests of files, in their order. */
+  /** Requests of files, in order. */
   readonly files: () => HubRequest[]
-  /** Asked for each request of a file or list with its number among all that came to its kind. */
+  /** Called for each request of a file or list, with its number among the requests of its kind. */
   fault: (request: HubRequest, count: number) => Fault | undefined
-  /** Files are served by another origin. */
+  /** Another origin serves the files. */
   redirects: boolean
   key: string | null
 }

@@ -1,5 +1,5 @@
-// A small identity provider for tests, over real HTTP on a port of its own: it signs tokens, publishes its keys, tells users apart,
-// and can change its keys, hold its answers back, answer nonsense, or be gone.
+// A small identity provider for tests, over HTTP on its own port. It signs tokens, publishes its keys and identifies users. It can change
+// its keys, delay answers, send invalid answers, or be unreachable.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
@@ -12,12 +12,12 @@ import {
   SignJWT,
 } from 'jose'
 
-/** What a token says. Times are seconds; `expires_in` and `now` count in seconds and milliseconds. */
+/** The claims of a token. Times are seconds; `expires_in` is in seconds and `now` in milliseconds. */
 export interface TokenClaims extends JWTPayload {
   workspace_id?: string
-  /** Seconds from now; 3600 unless set, null: the token never ends. */
+  /** Seconds from now. Absent: 3600. Null: the token does not expire. */
   expires_in?: number | null
-  /** Milliseconds since the epoch, where a test has a clock of its own. */
+  /** Milliseconds since the epoch, for a test with its own clock. */
   now?: number
 }
 
@@ -28,7 +28,7 @@ export interface SigningKey {
   readonly jwk: JWK
 }
 
-/** What is sent in place of the right answer. */
+/** The answer instead of the right one. */
 export interface OddAnswer {
   status?: number
   headers?: Readonly<Record<string, string>>
@@ -44,13 +44,13 @@ const PATHS: Readonly<Record<string, Endpoint>> = {
 
 let keys = 0
 
-/** A new pair of keys with an id of its own. */
+/** A new key pair with its own id. */
 export async function signingKey(alg = 'ES256', kid = `key-${++keys}`): Promise<SigningKey> {
   const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
   return { kid, alg, private_key: privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } }
 }
 
-/** `await using idp = await startIdentityProvider()`, and `environment` for a server that is to ask it. */
+/** Use it as `await using idp = await startIdentityProvider()`. `environment` configures a server to use it. */
 export async function startIdentityProvider(alg?: string): Promise<IdentityProvider> {
   const provider = new IdentityProvider(await signingKey(alg))
   await provider.listen()
@@ -59,11 +59,11 @@ export async function startIdentityProvider(alg?: string): Promise<IdentityProvi
 
 export class IdentityProvider {
   readonly key = 'idp-key-of-this-test-0123456789'
-  /** Requests that came, by what they asked for; `other`: anything that the provider does not have. */
+  /** Received requests by kind. `other` counts unknown paths. */
   readonly requests = { keys: 0, user: 0, other: 0 }
-  /** The most requests that were open at once. */
+  /** The most concurrent requests. */
   most_at_once = 0
-  /** The keys that it publishes; the last one signs. */
+  /** The published keys. The last one signs. */
   keys: SigningKey[]
   readonly #server = createServer((request, response) => void this.#answer(request, response))
   readonly #users = new Map<string, object>()
@@ -92,7 +92,7 @@ export class IdentityProvider {
     return new Promise((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
   }
 
-  /** A signed token. A claim that is undefined is left out, those of every good token included; `header` replaces members. */
+  /** Returns a signed token. An undefined claim is left out, even a standard one. `header` replaces members of the header. */
   token(claims: TokenClaims, header: Partial<JWTHeaderParameters> = {}, key = this.keys.at(-1)!): Promise<string> {
     const { workspace_id, expires_in = 3600, now = Date.now(), ...rest } = claims
     const iat = Math.floor(now / 1000)
@@ -109,7 +109,7 @@ export class IdentityProvider {
     return signed.setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT', ...header }).sign(key.private_key)
   }
 
-  /** A token without any form, which the user endpoint knows from now on. */
+  /** Returns an opaque token, which the user endpoint accepts from now on. */
   opaque(
     user: { id: string; workspace_id?: string },
     token = `opaque-${this.#users.size}-${crypto.randomUUID()}`,
@@ -123,12 +123,12 @@ export class IdentityProvider {
     return token
   }
 
-  /** Ends an opaque token. */
+  /** Revokes an opaque token. */
   revoke(token: string): void {
     this.#users.delete(token)
   }
 
-  /** Signs with a new key from now on. The former ones are withdrawn, unless they are kept. */
+  /** Signs with a new key from now on. Earlier keys are withdrawn unless they are kept. */
   async rotate({ alg, keep = false }: { alg?: string; keep?: boolean } = {}): Promise<void> {
     const key = await signingKey(alg)
     this.keys = keep ? [...this.keys, key] : [key]
@@ -144,7 +144,7 @@ export class IdentityProvider {
     this.#down = false
   }
 
-  /** Holds every answer back until the function that it gives is called. */
+  /** Delays every answer until the returned function is called. */
   hold(): () => void {
     const gate = Promise.withResolvers<void>()
     this.#gate = gate
@@ -154,7 +154,7 @@ export class IdentityProvider {
     }
   }
 
-  /** Gives this answer in place of the right one; null: the right one again. */
+  /** Sends this answer instead of the right one. Null restores the right one. */
   answer(endpoint: Endpoint, odd: OddAnswer | null): void {
     if (odd) this.#odd.set(endpoint, odd)
     else this.#odd.delete(endpoint)

@@ -1,4 +1,4 @@
-// A log whose lines a test reads.
+// A log that keeps its lines for a test.
 import { createLog, type Log } from '../../src/log.ts'
 
 export interface KeptLog {

@@ -1,6 +1,6 @@
-// Who listens to a signal: what has ended must not.
+// Counts the listeners of a signal. Ended work must leave none.
 
-/** Counts the listeners that are added from now on and not removed. `once` listeners that were called still count. */
+/** Counts the listeners that are added from now on and not removed. A `once` listener counts even after its call. */
 export function countListeners(signal: AbortSignal): () => number {
   let listeners = 0
   const add = signal.addEventListener.bind(signal)

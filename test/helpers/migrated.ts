@@ -1,5 +1,5 @@
-// Databases as a first start leaves them, copied from one that is made once in a process: to migrate takes longer than the rest of a start.
-// That it comes to the present schema, and from every older one, is tested where migrations are.
+// Databases as a first start leaves them. They are copied from one that each process makes once, because migrations take longer than the
+// rest of a start. Other tests check the migrations themselves.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { Store } from '../../src/db/store.ts'
 
 let migrated: Promise<Buffer> | null = null
 
-/** Puts an empty database with the present schema at `path`, where nothing is. */
+/** Puts an empty database with the current schema at `path`, which must not exist. */
 export async function giveDatabase(path: string): Promise<void> {
   migrated ??= migrate()
   writeFileSync(path, await migrated)

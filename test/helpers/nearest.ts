@@ -1,9 +1,9 @@
-// Runs the tests nearest to what has changed since the last commit, or since the one before it where nothing has.
-// `src/jobs/x.ts` is near to `test/jobs/`, a change of the contract to `test/contract/`.
+// Runs the tests next to the changes since the last commit, or since the one before it where nothing has changed. `src/jobs/x.ts` belongs
+// to `test/jobs/`, a change of the contract to `test/contract/`.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 
-/** Folders of tests by the beginning of a changed path; the first that fits counts, and `src/<folder>` is near to `test/<folder>`. */
+/** Folders of tests by the prefix of a changed path. The first match counts. Otherwise `src/<folder>` belongs to `test/<folder>`. */
 const NEAR: readonly (readonly [RegExp, string | null])[] = [
   [/^(spec|generated|src\/codegen|codegen\.config)/, 'test/contract'],
   [/^src\/contract\//, 'test/contract-diff'],

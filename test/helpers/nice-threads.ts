@@ -1,7 +1,7 @@
-// How nice the threads of this process are to others, which only Linux tells.
+// Reads the niceness of this process's threads, which only Linux shows.
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Why a test of it is left out; false where it can be. */
+/** Why tests of it are skipped. False where they can run. */
 export const NO_NICE_THREADS = process.platform === 'linux' ? false : 'only Linux has priorities of threads'
 
 interface Thread {
@@ -9,7 +9,7 @@ interface Thread {
   readonly nice: number
 }
 
-/** The threads of a process as they are now; one that ends meanwhile is left out. Behind the name of a thread, its niceness is the 17th field. */
+/** Returns the current threads of a process, without those that end meanwhile. The niceness is the 17th field after the thread's name. */
 export function threads(process: number | 'self' = 'self'): Thread[] {
   return readdirSync(`/proc/${process}/task`).flatMap((id) => {
     try {
@@ -21,7 +21,7 @@ export function threads(process: number | 'self' = 'self'): Thread[] {
   })
 }
 
-/** The niceness of the threads of this process that are nicer than others. */
+/** Returns the niceness of this process's threads with a lower priority. */
 export function niceThreads(): number[] {
   return threads()
     .map(({ nice }) => nice)

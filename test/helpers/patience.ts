@@ -1,16 +1,19 @@
-// What tests do about machines that are busy with other things: they wait long, give more time, and count only their own work.
+// Tolerance for busy machines: tests wait long, extend time limits, and count only their own processor time.
 import assert from 'node:assert/strict'
 import { mostMs, settledMs } from './processor.ts'
 
-/** How long a test waits for what must come, in milliseconds. It says when to give up, and nothing about how fast the service is. */
+/**
+ * How long a test waits for an expected event, in milliseconds. It only limits failing tests, and says nothing about the service's speed.
+ */
 export const PATIENCE_MS = 60_000
 
 const ROUNDS = 4
 const LONGER = 4
 
 /**
- * Runs `attempt` with a limit of time, in milliseconds; where it fails, again with a limit four times as long, up to the fourth round. For what
- * has to happen before a limit passes: a busy machine delays it now and then, and a defect fails every round, the last error being told.
+ * Runs `attempt` with a time limit in milliseconds. After a failure it runs again with four times the
+ * limit, up to the fourth round. It serves tests that must finish before a limit. A busy machine
+ * delays some rounds, but a defect fails all of them. The last error is thrown.
  */
 export async function withMoreTime<T>(limit_ms: number, attempt: (limit_ms: number) => Promise<T>): Promise<T> {
   for (let round = 1; round < ROUNDS; round++) {
@@ -23,7 +26,7 @@ export async function withMoreTime<T>(limit_ms: number, attempt: (limit_ms: numb
   return attempt(limit_ms)
 }
 
-/** Runs `attempt` once more where it fails, up to some rounds: for what a turn that was cut short by the clock may spoil once, and a defect each time. */
+/** Repeats a failing `attempt` for some rounds. A turn that is cut short may spoil one round, but a defect fails all of them. */
 export async function inSomeRound(attempt: () => Promise<void>): Promise<void> {
   for (let round = 1; round < 2 * ROUNDS; round++) {
     try {
@@ -36,8 +39,8 @@ export async function inSomeRound(attempt: () => Promise<void>): Promise<void> {
 const MOST = 3
 
 /**
- * Runs `attempt` until it has passed in the first two rounds, or in three, or has failed in three, the last error being told: where the first two do not
- * agree, the middle of five counts. For what a busy machine spoils now and then, and a defect in most rounds.
+ * Runs `attempt` until it has passed in the first two rounds, or in three, or has failed in three. The last error is thrown. Where the
+ * first two rounds disagree, the majority of five counts. A busy machine spoils some rounds, a defect most of them.
  */
 export async function inMostRounds(attempt: () => Promise<void>): Promise<void> {
   for (let [passed, failed] = [0, 0]; passed < MOST && passed - failed < 2; ) {
@@ -51,9 +54,9 @@ export async function inMostRounds(attempt: () => Promise<void>): Promise<void> 
 }
 
 /**
- * Fails where `work` takes `limit_ms` milliseconds or more in each of some rounds. Only processor time of this thread counts: a machine that others
- * keep busy makes everything late, and nothing more work. Where even that is slower, since others use the caches and the memory, the bare work
- * that follows in the same round is slower as well, and the limit is as many times longer.
+ * Fails where `work` takes `limit_ms` milliseconds or more in each of some rounds. Only processor time of
+ * this thread counts. Other processes may still slow it down through caches and memory. Reference work in
+ * the same round is slower then as well, and the limit grows by the same factor.
  */
 export async function takesLess(limit_ms: number, work: () => unknown): Promise<void> {
   const found: string[] = []
@@ -67,8 +70,8 @@ export async function takesLess(limit_ms: number, work: () => unknown): Promise<
 }
 
 /**
- * Fails where what `measure` finds, milliseconds or bytes, is `limit` or more in each of some rounds. For what follows at once, or keeps little:
- * a busy machine makes one round slow, or leaves it the garbage of others, and not all of them.
+ * Fails where `measure` returns `limit` or more, in milliseconds or bytes, in each of some rounds. A busy machine makes some rounds slow,
+ * or leaves garbage in them, but not in all.
  */
 export async function belowInSome(limit: number, measure: () => Promise<number>): Promise<void> {
   const found: number[] = []

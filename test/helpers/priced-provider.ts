@@ -1,4 +1,4 @@
-// A provider of models that a test writes: what it answers, how long it takes, where it fails, what it costs and what it reports.
+// A provider of models that a test scripts: its answers, delays, failures, prices and reported usage.
 import type {
   Capability,
   CompletionPart,
@@ -11,18 +11,18 @@ import type {
   ProviderContext,
 } from '../../src/models/provider.ts'
 
-/** One answer. Without `usage` the provider does not count, and without `cost` in it it does not say what it took. */
+/** One answer. Without `usage` the provider reports no tokens. Without `cost` in it, the provider reports no cost. */
 export interface Script {
   pieces?: readonly string[]
-  /** What comes before its pieces, besides text. */
+  /** Parts before its pieces, besides text. */
   before?: readonly CompletionPart[]
   usage?: { input_tokens: number; output_tokens: number; cost?: number } | null
   finish_reason?: FinishReason
-  /** It waits for this before the piece of that number, counted from 0; with the number of pieces, before its end. */
+  /** The model awaits this before the piece of that number, from 0. With the number of pieces, it waits before its end. */
   waits?: { before: number; for: (signal: AbortSignal) => Promise<unknown> }
-  /** It throws this before the piece of that number, counted from 0; with the number of pieces, before its end. */
+  /** The model throws this before the piece of that number, from 0. With the number of pieces, it throws before its end. */
   fails?: { before: number; with: unknown }
-  /** It ends without saying so. */
+  /** The answer ends without a finish reason. */
   endless?: boolean
 }
 
@@ -32,13 +32,13 @@ export interface PricedOptions {
   /** By the model's name. */
   models?: Readonly<Record<string, ModelPrice | null>>
   max_output_tokens?: number | null
-  /** Of all of its models. */
+  /** The abilities of all its models. */
   capabilities?: readonly Capability[]
-  /** The vector of a text. With it, all of its models are for embedding as well. `call` counts texts, over all calls. */
+  /** Returns the vector of a text. With it, all models support embeddings. `call` counts texts over all calls. */
   embed?: (text: string, call: number) => readonly number[] | Promise<readonly number[]>
-  /** Answers what is asked; by default "one two three", unreported. */
+  /** Answers a request. By default the answer is "one two three" without usage. */
   answer?: (request: CompletionRequest, call: number) => Script
-  /** Called where its models are listed; may throw. */
+  /** Called when its models are listed. It may throw. */
   listing?: (context: ProviderContext) => unknown
 }
 
@@ -46,7 +46,7 @@ export interface Call {
   readonly request: CompletionRequest
   readonly credential: string | null
   readonly signal: AbortSignal
-  /** Whether its generator has ended, in whatever way. */
+  /** Whether its generator has ended in any way. */
   ended: boolean
 }
 
@@ -67,7 +67,7 @@ export function dollars(input: number, output: number, request = 0): ModelPrice 
   }
 }
 
-/** `priced/small` costs 1 and 2 dollars for a million tokens in and out, `priced/free` has no price; tokens are words. */
+/** `priced/small` costs 1 and 2 dollars for a million input and output tokens. `priced/free` has no price. Tokens are words. */
 export function pricedProvider(options: PricedOptions = {}): PricedProvider {
   const { name = 'priced', credential = null, answer = () => ({}) } = options
   const prices = options.models ?? { small: dollars(1, 2), free: null }

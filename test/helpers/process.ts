@@ -1,4 +1,4 @@
-// The service as a process of its own, for tests of what only a process can show: arguments, signals, exit codes, crashes.
+// Runs the service as a separate process, for tests of arguments, signals, exit codes and crashes.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ export const SVC = file('src/launch/svc.mjs')
 export const LAUNCHER = file('src/launch/node.mjs')
 
 export interface Ended {
-  /** Null where a signal ended it. */
+  /** Null where a signal ended the process. */
   code: number | null
   signal: NodeJS.Signals | null
   stdout: string
@@ -31,12 +31,12 @@ export interface RunningProcess extends AsyncDisposable {
 }
 
 export interface Surroundings {
-  /** The whole of standard input; without it there is none. */
+  /** The whole standard input. Absent: there is none. */
   stdin?: string
   cwd?: string
 }
 
-/** Runs `script` with this Node. Killed at the end of its block, if it still runs then. */
+/** Runs `script` with this Node. A process that still runs at the end of the block is killed. */
 export function runProcess(
   script: string,
   args: readonly string[],
@@ -50,7 +50,7 @@ export function runProcess(
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     cwd,
   })
-  // It may end without having read what it was given.
+  // The process may end before it has read its input.
   child.stdin?.on('error', () => {})
   child.stdin?.end(stdin)
   const texts = { stdout: '', stderr: '' }
@@ -77,7 +77,7 @@ export function runProcess(
   }
 }
 
-/** `svc` with these arguments, to its end. */
+/** Runs `svc` with these arguments to its end. */
 export async function svc(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
@@ -87,7 +87,7 @@ export async function svc(
   return await running.ended()
 }
 
-/** `svc run` of a workflow with params, quietly, to its end: its outputs (null where it wrote none), its exit code, what went wrong. */
+/** Runs `svc run` of a workflow quietly to its end. Returns the outputs (null where it wrote none), the exit code and the error text. */
 export async function runInTerminal(
   file: string,
   params: Readonly<Record<string, unknown>>,
@@ -98,7 +98,7 @@ export async function runInTerminal(
   return { code, outputs: stdout === '' ? null : JSON.parse(stdout), stderr }
 }
 
-/** How many jobs of that status the database in `data_dir` has, looked up from outside of the process that writes it. */
+/** Counts the jobs of a status in the database of `data_dir`, from outside the writing process. */
 export function storedJobs(data_dir: string, status: string): number {
   const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
   try {
@@ -112,7 +112,7 @@ export interface ServingProcess extends RunningProcess {
   readonly url: string
 }
 
-/** `svc serve` on a free port, once it listens. */
+/** Starts `svc serve` on a free port. Resolves when it listens. */
 export async function serve(
   data_dir: string,
   environment: Readonly<Record<string, string>> = {},

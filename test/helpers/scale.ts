@@ -1,6 +1,6 @@
-// How much a test does beyond the least: `make test-long` asks for a hundred times as much.
+// Scales tests beyond their minimum: `make test-long` multiplies them by a hundred.
 
-/** `count` times SVC_TEST_SCALE (1 unless set). */
+/** Returns `count` times SVC_TEST_SCALE (default 1). */
 export function scaled(count: number): number {
   return Math.ceil(count * Number(process.env.SVC_TEST_SCALE ?? 1))
 }

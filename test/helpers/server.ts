@@ -1,4 +1,4 @@
-// A real server for one test: its own port, its own data folder, everything gone afterwards.
+// A server for one test, with its own port and data folder, which are gone after the test.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,11 +20,11 @@ export interface TestServer extends AsyncDisposable {
 export interface TestSettings extends ServerOverrides {
   environment?: Environment
   config?: Partial<Config>
-  /** An existing data folder, which is then kept. */
+  /** An existing data folder, which stays after the test. */
   data_dir?: string
 }
 
-/** `await using server = await startServer()`. Logs are silent unless a log is handed in. */
+/** Use it as `await using server = await startServer()`. Without a given log it logs nothing. */
 export async function startServer(settings: TestSettings = {}): Promise<TestServer> {
   const { data_dir = temporaryFolder() } = settings
   const clean = () => {
@@ -46,7 +46,7 @@ export async function startServer(settings: TestSettings = {}): Promise<TestServ
   }
 }
 
-/** Starts it on a data folder, which gets a database unless it was handed in. */
+/** Starts the server on a data folder, which gets a database unless the caller provides one. */
 async function started(data_dir: string, settings: TestSettings): Promise<RunningServer> {
   const { environment = {}, config, data_dir: kept, ...overrides } = settings
   if (environment.SECRETS_MASTER_KEY === undefined) giveKey(data_dir)
@@ -56,12 +56,12 @@ async function started(data_dir: string, settings: TestSettings): Promise<Runnin
   return createServer({ ...read, ...config }, { log: createLog('silent'), ...overrides })
 }
 
-/** A new empty folder; whoever makes one removes it. */
+/** Creates an empty folder. The caller removes it. */
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'svc-test-'))
 }
 
-/** Polls until `condition` gives something; fails with `what` after `ms`. */
+/** Polls until `condition` returns a value. Fails with `what` after `ms`. */
 export async function until<T>(
   what: string,
   condition: () => T | null | undefined | false | Promise<T | null | undefined | false>,

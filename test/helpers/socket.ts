@@ -1,5 +1,5 @@
-// A client of `/ws` for tests. Every frame that it gets is held against the contract: an undeclared frame, an extension in
-// MessagePack or the wrong encoding fails the test, at the latest when the client is disposed of.
+// A client of `/ws` for tests. Every received frame is checked against the contract. An undeclared frame, a MessagePack extension or a
+// wrong encoding fails the test, at the latest when the client is disposed.
 import assert from 'node:assert/strict'
 import { decode, ExtensionCodec, encode } from '@msgpack/msgpack'
 import WebSocket from 'ws'
@@ -7,7 +7,7 @@ import { frameManifest } from '../../generated/messages.ts'
 import { frameValidators } from '../../generated/validators-out.js'
 import { until } from './server.ts'
 
-/** A frame as far as tests look at it. */
+/** A frame, as far as tests read it. */
 export interface Frame {
   type?: string
   status?: string
@@ -21,17 +21,17 @@ export interface Frame {
 export type Mode = 'binary' | 'text'
 
 export interface ConnectOptions {
-  /** How commands are sent, and, where it is `text`, how frames come after a `set_mode`. */
+  /** The encoding of commands. With `text`, frames are text as well after a `set_mode`. */
   mode?: Mode
   headers?: Readonly<Record<string, string>>
   path?: string
-  /** False: protocol pings stay unanswered. */
+  /** False: the client does not answer protocol pings. */
   pong?: boolean
 }
 
 type Wanted = Partial<Frame> | ((frame: Frame) => boolean)
 
-/** Opens a socket; the promise fails where the upgrade is refused. */
+/** Opens a socket. Rejects where the upgrade is refused. */
 export async function connect(
   server: { readonly url: string },
   { mode = 'binary', headers = {}, path = '/ws', pong = true }: ConnectOptions = {},
@@ -51,9 +51,9 @@ export async function connect(
 
 export class Client {
   readonly ws: WebSocket
-  /** Everything that came, in its order. */
+  /** All received frames, in order. */
   readonly frames: Frame[] = []
-  /** Protocol pings that came. */
+  /** The number of received protocol pings. */
   pings = 0
   readonly #mode: Mode
   #expected: Mode = 'binary'
@@ -80,18 +80,17 @@ export class Client {
     this.ws.send(data)
   }
 
-  /** Sends a command. */
   command(command: string, data?: unknown, request_id?: string | null): void {
     this.send({ command, ...(data === undefined ? {} : { data }), ...(request_id === undefined ? {} : { request_id }) })
   }
 
-  /** Sends a command and gives the frame that answers it. */
+  /** Sends a command and returns the frame that answers it. */
   async ask(command: string, data?: unknown, request_id = `req-${++requests}`): Promise<Frame> {
     this.command(command, data, request_id)
     return this.next({ request_id })
   }
 
-  /** The earliest frame not taken yet that is as wanted; waits for it. */
+  /** Waits for the earliest matching frame that was not returned before. */
   async next(wanted: Wanted, ms?: number): Promise<Frame> {
     const fits = matcher(wanted)
     const what = () => `a frame like ${typeof wanted === 'function' ? wanted : JSON.stringify(wanted)}`
@@ -109,28 +108,28 @@ export class Client {
     return at < 0 ? null : this.#unread.splice(at, 1)[0]!
   }
 
-  /** Every frame of a job so far. */
+  /** Returns all frames of a job so far. */
   of(job_id: string): Frame[] {
     return this.frames.filter((frame) => frame.job_id === job_id)
   }
 
-  /** Waits for the end of a job and gives all its frames. */
+  /** Waits for the end of a job and returns all its frames. */
   async collect(job_id: string, ms?: number): Promise<Frame[]> {
     await this.next((frame) => frame.job_id === job_id && isEnding(frame), ms)
     return this.of(job_id)
   }
 
-  /** Answers in order, so everything that was sent before has been answered as well, where the server answers at once. */
+  /** Waits until all earlier commands are answered, where the server answers at once. Answers come in order. */
   async settled(): Promise<void> {
     await this.ask('ping')
   }
 
-  /** Waits until the commands that named this job have been answered: they are carried out in order. */
+  /** Waits until the commands for this job are answered. They run in order. */
   async settledFor(job_id: string): Promise<void> {
     await this.ask('get_status', { job_id })
   }
 
-  /** How the server closed the socket. */
+  /** Resolves with the server's close code and reason. */
   async closed(ms?: number): Promise<{ code: number; reason: string }> {
     return until('the end of the socket', () => this.#closed, ms)
   }
@@ -183,7 +182,7 @@ function matcher(wanted: Wanted): (frame: Frame) => boolean {
   return (frame) => entries.every(([key, value]) => frame[key] === value)
 }
 
-/** The message of the contract that a frame claims to be. */
+/** Returns the contract's message that a frame claims to be. */
 export function frameName(frame: Frame): keyof typeof frameValidators.ws {
   return nameOf(frame) as keyof typeof frameValidators.ws
 }
@@ -203,7 +202,7 @@ function nameOf({ type, error, command, ...rest }: Frame): string {
   return 'applied' in rest ? 'update_node_properties_ack' : 'job_ack'
 }
 
-/** Chat has frames of its own under some types that those of jobs have. */
+/** Chat frames share some types with job frames. */
 const CHAT_FRAMES: Readonly<Record<string, string>> = {
   chunk: 'chat_chunk',
   tool_call_update: 'chat_tool_call_update',

@@ -1,13 +1,14 @@
-// Where in a database file the bytes of each column lie, by table and index (the SQLite file format, sections 1.6 and 2.1). The file has no log.
+// Finds the bytes of each column in a database file, by table and index (the
+// SQLite file format, sections 1.6 and 2.1). The file must have no log.
 import { readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 
 export interface Cell {
-  /** `table.column` or `index.column`; the column of a row's number is `rowid`. */
+  /** `table.column` or `index.column`. The column of a row's number is `rowid`. */
   readonly column: string
   readonly at: number
   readonly length: number
-  /** Whether it is a text. */
+  /** Whether the value is a text. */
   readonly isText: boolean
 }
 
@@ -18,7 +19,7 @@ interface Tree {
   readonly columns: readonly string[]
 }
 
-/** All stored values of a database but for those that lie on overflow pages as a whole, and those of the names in `except`. */
+/** Returns all stored values of a database, without those that lie only on overflow pages and those named in `except`. */
 export function cellsOf(path: string, except: RegExp): Cell[] {
   const reader = new Reader(readFileSync(path))
   return treesOf(path)
@@ -37,7 +38,7 @@ function treesOf(path: string): Tree[] {
         return { name, root, columns: columns.map((column) => column.name ?? 'rowid') }
       }
       const columns = db.pragma(`table_info("${name}")`) as { name: string; pk: number }[]
-      // A table without row numbers has its key first.
+      // A table without row numbers stores its key first.
       const keys = /without rowid/i.test(entry.sql ?? '') ? columns.filter(({ pk }) => pk > 0) : []
       const rest = columns.filter((column) => !keys.includes(column))
       return { name, root, columns: [...keys.sort((one, other) => one.pk - other.pk), ...rest].map((one) => one.name) }
@@ -50,7 +51,7 @@ function treesOf(path: string): Tree[] {
 const INTERIOR_TABLE = 5
 const LEAF_TABLE = 13
 const INTERIOR_INDEX = 2
-/** Bytes of a value by its serial type below 12. */
+/** The number of bytes of a value by its serial type below 12. */
 const LENGTHS = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0]
 
 class Reader {
@@ -97,7 +98,7 @@ class Reader {
     }
   }
 
-  /** How much of a payload lies on the page itself. */
+  /** Returns how many bytes of a payload are on the page itself. */
   #local(payload: number, isTable: boolean): number {
     const most = isTable ? this.#usable - 35 : Math.floor(((this.#usable - 12) * 64) / 255) - 23
     if (payload <= most) return payload
@@ -106,7 +107,7 @@ class Reader {
     return some <= most ? some : least
   }
 
-  /** A number of up to nine bytes, and where it ends. */
+  /** Returns a number of up to nine bytes, and its end. */
   #varint(from: number): [number, number] {
     let value = 0n
     for (let at = 0; at < 8; at++) {

@@ -1,4 +1,4 @@
-// A store of one test, in a folder of its own, and rows to put into it.
+// A store for one test in its own folder, and functions that add rows.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { saveGraph } from '../../src/db/graphs.ts'
@@ -21,7 +21,7 @@ export interface TestStore extends AsyncDisposable {
   reopen(): Promise<Store>
 }
 
-/** `await using test = await openStore()` */
+/** Use it as `await using test = await openStore()`. */
 export async function openStore(): Promise<TestStore> {
   const folder = temporaryFolder()
   const path = join(folder, 'svc.db')
@@ -46,7 +46,7 @@ export async function openStore(): Promise<TestStore> {
 
 const AT = '2026-01-01T00:00:00.000Z'
 
-/** A job row that has just been accepted. Its graph is `{}`. */
+/** Returns the row of a job that has just been accepted. Its graph is `{}`. */
 export function jobRow(key: number, more: Partial<JobTable> = {}): JobTable {
   return {
     key,
@@ -78,7 +78,7 @@ export function jobRow(key: number, more: Partial<JobTable> = {}): JobTable {
   }
 }
 
-/** Puts jobs and their graphs into the database. */
+/** Inserts jobs and their graphs into the database. */
 export function putJob(tx: Tx, ...rows: JobTable[]): void {
   for (const row of rows) {
     saveGraph(tx, row.graph_sha256, '{"nodes":[],"edges":[]}')
@@ -106,7 +106,7 @@ export function workflowRow(id: string, more: Partial<WorkflowTable> = {}): Work
   }
 }
 
-/** What a list shows of workflows, all in one unit of work. */
+/** Returns the listed members of workflows, all in one unit of work. */
 export function listedWorkflows(
   tx: Tx,
   filter: WorkflowListFilter & { after?: WorkflowCursor | null; limit?: number },

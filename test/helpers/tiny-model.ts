@@ -1,16 +1,16 @@
-// A model of a few thousand random weights, written as a GGUF file (version 3) from the format's documentation: a llama of two layers
-// whose tokens are bytes and printable characters. Real engines run it; what it says is noise, the same for the same seed.
+// A model with a few thousand random weights as a GGUF file (version 3), written from the format's documentation. It is a llama of two
+// layers whose tokens are bytes and printable characters. Engines run it; its text is noise, the same for the same seed.
 // https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 import { float32, header, list, TYPE, text, uint32, uint64, value } from './gguf.ts'
 
 export interface TinyModel {
-  /** What its weights are made from. */
+  /** The seed of its weights. */
   seed?: number
   context_length?: number
   name?: string
-  /** What its header says that it is. */
+  /** The architecture in its header. */
   architecture?: string
-  /** How it makes one vector of a text; absent: it is for conversations. */
+  /** How it combines the vectors of a text. Absent: it is a model for chat. */
   pooling?: number
 }
 
@@ -20,10 +20,10 @@ const LAYERS = 2
 const HEADS = 4
 const ALIGNMENT = 32
 
-/** The type of tensors. */
+/** The types of tensors. */
 const F32 = 0
 
-/** What tokens are, as the vocabulary's kind `llama` counts them. */
+/** The types of tokens in a vocabulary of the kind `llama`. */
 const TOKEN = { normal: 1, unknown: 2, control: 3, byte: 6 } as const
 
 const TEMPLATE =
@@ -47,7 +47,7 @@ const VOCABULARY: readonly Token[] = [
   ...Array.from({ length: 94 }, (_, at) => ({ text: String.fromCharCode(0x21 + at), type: TOKEN.normal })),
 ]
 
-/** The whole file. */
+/** Returns the whole file. */
 export function tinyModel(model: TinyModel = {}): Buffer {
   const tensors = tensorsOf(model.seed ?? 1)
   const values = valuesOf(model)
@@ -133,7 +133,7 @@ function tensorsOf(seed: number): Tensor[] {
   ]
 }
 
-/** From 0 to 1, the same for the same seed (mulberry32). */
+/** A random number from 0 to 1, the same for the same seed (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,9 +1,9 @@
-// What a scripted server of models says: the bodies of OpenAI's API, whole and as events of a stream.
+// The answers of a scripted model server: the bodies of OpenAI's API, whole and as stream events.
 
 export interface ScriptedCall {
   id?: string
   name: string
-  /** JSON text; the pieces of it are sent one by one. */
+  /** JSON text. Its pieces are sent one by one. */
   arguments: string | readonly string[]
 }
 
@@ -19,25 +19,25 @@ export interface ScriptedError {
   code?: string | number | null
 }
 
-/** What the model says. */
+/** The answer of the model. */
 export interface Said {
-  /** Its pieces come one by one where it is streamed. By default "Hello from upstream"; null: none. */
+  /** Its pieces are sent one by one in a stream. Absent: "Hello from upstream". Null: no text. */
   text?: string | readonly string[] | null
-  /** The texts of further choices, one for each; where there are none, the text is said `n` times. */
+  /** The texts of further choices. Absent: the text is repeated `n` times. */
   others?: readonly string[]
-  /** As `reasoning_content`, before the text. */
+  /** Sent as `reasoning_content` before the text. */
   thinking?: readonly string[]
   refusal?: string
-  /** More than one are called in parallel: their pieces come in turn. */
+  /** Several calls are parallel: their pieces alternate. */
   tool_calls?: readonly ScriptedCall[]
-  /** The old form of a call. */
+  /** The deprecated form of a call. */
   function_call?: ScriptedCall
   finish_reason?: string
-  /** By default words are counted. `none`: it counts nothing, asked or not. `zeros`: it says that nothing was used. */
+  /** Absent: words are counted. `none`: no usage is reported, even on request. `zeros`: the usage is zero. */
   usage?: ScriptedUsage | 'none' | 'zeros'
-  /** Without the id and the index that calls of tools have. */
+  /** The call has no id and no index, unlike tool calls. */
   careless_calls?: boolean
-  /** The last of a stream is missing. */
+  /** The last chunk of a stream is missing. */
   no_done?: boolean
   vectors?: readonly (readonly number[])[]
 }
@@ -79,7 +79,7 @@ function saidText(said: Said, asked: Asked): readonly string[] {
   return ['Hello', ' from', ' upstream']
 }
 
-/** A value that a schema allows. */
+/** Returns a value that a schema allows. */
 function sample(schema: Record<string, unknown>): unknown {
   if ('const' in schema) return schema.const
   if (Array.isArray(schema.enum)) return schema.enum[0]
@@ -154,7 +154,7 @@ export function completion(said: Said, asked: Asked): object {
   return { ...known, ...(usage ? { usage } : {}), service_tier: 'default', system_fingerprint: 'fp_50cad350e4' }
 }
 
-/** The data of each event of a stream. */
+/** Returns the data of each stream event. */
 export function events(said: Said, asked: Asked): string[] {
   const withUsage = (asked.stream_options as { include_usage?: boolean } | null | undefined)?.include_usage === true
   const counting = withUsage && said.usage !== 'none'
@@ -202,7 +202,7 @@ function oldCall({ function_call: call }: Said, delta: (index: number, given: ob
   return [delta(0, { function_call: { name: call.name, arguments: '' } }), ...pieces]
 }
 
-/** The first piece of each call, then those of their arguments in turn. */
+/** Returns the first piece of each call, and then the pieces of their arguments alternately. */
 function callDeltas({ tool_calls = [], careless_calls = false }: Said): object[] {
   if (careless_calls)
     return tool_calls.map((call) => ({
@@ -237,7 +237,7 @@ export function embeddings(said: Said, asked: Asked): object {
   return { object: 'list', data, model: asked.model, ...usage }
 }
 
-/** Numbers that a float of 32 bits can hold. */
+/** Numbers that 32-bit floats represent exactly. */
 function vectorOf(text: string, at: number, length: number): number[] {
   return Array.from({ length }, (_, index) => (((text.length + at) * (index + 1)) % 16) / 16)
 }

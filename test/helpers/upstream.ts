@@ -1,5 +1,5 @@
-// A server of models that a test writes: it behaves like OpenAI's own, or goes wrong in the way that its script says, and remembers who asked
-// for what and who went away.
+// A model server that a test scripts. It behaves like OpenAI's API, or fails as its
+// script says, and records its requests and disconnected clients.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,64 +14,64 @@ import {
   type ScriptedError,
 } from './upstream-answers.ts'
 
-/** One answer. What it says, or an error, or bytes of any kind; and what goes wrong with it. */
+/** One answer: a text, an error or raw bytes, and the failures of its connection. */
 export interface Script extends Said {
   status?: number
   headers?: Readonly<Record<string, string | readonly string[]>>
-  /** An error object, with status 400 unless told otherwise. */
+  /** An error object. The status is 400 unless it is set. */
   error?: ScriptedError
-  /** Of the header, as it is. */
+  /** The raw content type. */
   retry_after?: string
-  /** In the place of everything else that it would say. */
+  /** Replaces the whole answer. */
   body?: string | Uint8Array
   content_type?: string
-  /** The data of the events of a stream, in the place of what it would say; objects become JSON. */
+  /** The data of the stream's events, instead of the answer. Objects become JSON. */
   events?: readonly (string | object)[]
-  /** It waits for this before the event of that number, counted from 0; a body that is no stream is one event. */
+  /** The server awaits this before the event of that number, from 0. A body without a stream is one event. */
   before?: (event: number, request: UpstreamRequest) => unknown
-  /** It says no more: before its head, after its head, or before the event of that number. */
+  /** The server stops sending: before its head, after its head, or before the event of that number. */
   hangs?: 'head' | 'body' | number
-  /** It breaks the connection: before its head, after its head, or before the event of that number. */
+  /** The server breaks the connection: before its head, after its head, or before the event of that number. */
   cuts?: 'head' | 'body' | number
-  /** Its bytes come in pieces that end at these offsets, or one by one. */
+  /** The bytes are sent in pieces that end at these offsets, or one by one. */
   split?: readonly number[] | 'every'
-  /** It never stops: the last event again and again, as fast as it is read, or bytes without an end where that is 'line'. */
+  /** The stream never ends: it repeats the last event as fast as the client reads, or with 'line' it sends bytes without a line end. */
   floods?: true | 'line'
   gzip?: boolean
-  /** Of the lines of a stream; `\n` unless told otherwise. */
+  /** The line end of the stream. Absent: `\n`. */
   line_end?: '\n' | '\r\n' | '\r'
-  /** Lines of comments stand between the events. */
+  /** Comment lines are sent between the events. */
   comments?: boolean
 }
 
 export interface UpstreamRequest {
   readonly method: string
-  /** Without the query: `/v1/chat/completions`. */
+  /** The path without the query: `/v1/chat/completions`. */
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly raw: Buffer
-  /** The body as JSON; null where it is none. */
+  /** The body as JSON. Null where it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever a client sent
   readonly json: any
-  /** Of the connection that it came over, counted from 0. */
+  /** The number of its connection, from 0. */
   readonly connection: number
-  /** When its client went away before the answer was over, by performance.now(); null: it has not, so far. */
+  /** When the client disconnected before the end of the answer, by performance.now(). Null: it has not. */
   gone_at: number | null
-  /** Settles when its client goes away before the answer is over. */
+  /** Settles when the client disconnects before the end of the answer. */
   readonly gone: Promise<void>
-  /** Bytes that were written of the answer's body so far. */
+  /** Bytes of the answer's body that were written so far. */
   sent: number
 }
 
 export interface UpstreamOptions {
-  /** Answers a POST; the number counts them from 0. By default each says "Hello from upstream". */
+  /** Answers a POST. The number counts POSTs from 0. By default each answer is "Hello from upstream". */
   answer?: (request: UpstreamRequest, n: number) => Script
-  /** Answers `GET /v1/models`; by default with the list of `models`. */
+  /** Answers `GET /v1/models`. By default with the list of `models`. */
   listing?: (request: UpstreamRequest, n: number) => Script
   models?: readonly string[]
-  /** Any key, or none, will do where these are absent. */
+  /** Absent: any key, or none, is accepted. */
   keys?: readonly string[]
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   port?: number
 }
 
@@ -80,15 +80,15 @@ export interface Upstream extends AsyncDisposable {
   readonly base_url: string
   readonly origin: string
   readonly port: number
-  /** All that came, in the order in which they came. */
+  /** All requests in the order of arrival. */
   readonly requests: readonly UpstreamRequest[]
-  /** The POSTs alone. */
+  /** The POST requests. */
   readonly posts: readonly UpstreamRequest[]
-  /** Connections that were made so far. */
+  /** The number of connections so far. */
   readonly connections: number
-  /** Connections that are open now. */
+  /** The number of open connections. */
   readonly open: number
-  /** Breaks every connection that is open. */
+  /** Breaks every open connection. */
   cut(): void
 }
 
@@ -156,7 +156,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
 const plain = (): Script => ({})
 const isKnown = (path: string) => path === '/v1/chat/completions' || path === '/v1/embeddings'
 
-/** Whether a script leaves it to the server what is said: then the request is looked at first. */
+/** Whether a script leaves the answer to the server, which then validates the request first. */
 function plainly({ status, error, body, events: given, hangs, cuts, floods }: Script): boolean {
   return [status, error, body, given, hangs, cuts, floods].every((one) => one === undefined)
 }
@@ -208,7 +208,7 @@ function unknownUrl({ method, path }: UpstreamRequest): Script {
   return failure(404, { message: `Invalid URL (${method} ${path})` })
 }
 
-/** What the real one refuses. */
+/** Returns the error of the real API, or null. */
 function wrong({ json, path }: UpstreamRequest, models: readonly string[]): Script | null {
   if (typeof json !== 'object' || json === null)
     return failure(400, { message: 'We could not parse the JSON body of your request.' })
@@ -263,7 +263,7 @@ async function play(script: Script, asked: UpstreamRequest, response: ServerResp
   response.end()
 }
 
-/** Whether something goes wrong in this place. */
+/** Whether the script has a failure at this position. */
 async function at(
   place: Script['hangs'],
   { hangs, cuts }: Script,
@@ -272,7 +272,7 @@ async function at(
 ): Promise<void> {
   if (hangs === place) await asked.gone
   if (cuts !== place) return
-  // What was written is on its way before the connection breaks.
+  // The written data is sent before the connection breaks.
   await new Promise((resolve) => setImmediate(resolve))
   response.socket?.resetAndDestroy()
   throw new Error('cut')
@@ -291,7 +291,7 @@ function piecesOf(script: Script, asked: UpstreamRequest): { streamed: boolean; 
   return { streamed: true, bytes: data.map((text) => Buffer.from(`${comment}data: ${text}${end}${end}`)) }
 }
 
-/** The bytes from `from` on, parted at offsets of the whole. */
+/** Splits the bytes from `from` on at offsets of the whole. */
 function split(bytes: Buffer, from: number, offsets: Script['split']): Buffer[] {
   if (offsets === undefined) return [bytes]
   if (offsets === 'every') return Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
@@ -299,7 +299,7 @@ function split(bytes: Buffer, from: number, offsets: Script['split']): Buffer[] 
   return [0, ...places].map((start, index) => bytes.subarray(start, places[index] ?? bytes.length))
 }
 
-/** Each piece is a chunk of its own; no more of them than the client reads. */
+/** Writes each piece as a chunk of its own, no faster than the client reads. */
 async function write(piece: Buffer, asked: UpstreamRequest, response: ServerResponse): Promise<void> {
   if (response.destroyed) throw new Error('gone')
   asked.sent += piece.length

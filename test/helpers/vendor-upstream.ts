@@ -1,5 +1,5 @@
-// The part that scripted servers of vendors have in common: they say what a test wrote, in pieces of its choice, hang or cut where it says so,
-// and remember who asked for what.
+// The common part of scripted vendor servers. They send the answers that a test scripts, in the scripted pieces, and hang or break there.
+// They record all requests.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,20 +7,20 @@ import type { AddressInfo } from 'node:net'
 export interface VendorScript {
   status?: number
   headers?: Readonly<Record<string, string>>
-  /** JSON, or text as it is. */
+  /** JSON, or raw text. */
   body?: object | string
-  /** Events of a stream, as they are written; in the place of a body. */
+  /** The raw events of a stream, instead of a body. */
   events?: readonly string[]
   content_type?: string
-  /** Its bytes come in pieces that end at these offsets, or one by one. */
+  /** The bytes are sent in pieces that end at these offsets, or one by one. */
   split?: readonly number[] | 'every'
-  /** It says no more before the event of that number, counted from 0. */
+  /** The server stops sending before the event of that number, from 0. */
   hangs?: number
-  /** It breaks the connection before the event of that number. */
+  /** The server breaks the connection before the event of that number. */
   cuts?: number
 }
 
-/** Whatever a client sent. */
+/** The body of any client. */
 // biome-ignore lint/suspicious/noExplicitAny: its parts are looked for where they should be
 export type Loose = any
 
@@ -30,14 +30,14 @@ export interface VendorRequest {
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
   readonly json: Loose
-  /** Settles when its client goes away before the answer is over. */
+  /** Settles when the client disconnects before the end of the answer. */
   readonly gone: Promise<void>
 }
 
 export interface VendorUpstream extends AsyncDisposable {
   readonly base_url: string
   readonly requests: readonly VendorRequest[]
-  /** The bodies of the POSTs. */
+  /** The bodies of the POST requests. */
   readonly posted: readonly Loose[]
   readonly connections: number
 }
@@ -85,7 +85,7 @@ async function play(script: VendorScript, asked: VendorRequest, response: Server
     await wrong(number, script, asked, response)
     for (const piece of pieces(bytes, from, script.split)) {
       response.write(piece)
-      // Pieces that are written in one turn may come as one.
+      // Pieces that are written in one turn may arrive as one.
       if (script.split) await new Promise((resolve) => setImmediate(resolve))
     }
     from += bytes.length
@@ -103,7 +103,7 @@ async function wrong(
   if (hangs !== number && cuts !== number) return
   response.flushHeaders()
   if (hangs === number) await asked.gone
-  // What was written is on its way before the connection breaks.
+  // The written data is sent before the connection breaks.
   await new Promise((resolve) => setImmediate(resolve))
   response.socket?.resetAndDestroy()
   throw new Error('cut')

@@ -1,6 +1,6 @@
-// How much is put into the WeakMaps of this process.
+// Counts the additions to the WeakMaps of this process.
 
-/** How many times anything was put into a WeakMap while `work` was done. */
+/** Returns how often an entry was added to a WeakMap during `work`. */
 export async function putIntoWeakMaps(work: () => unknown): Promise<number> {
   const { set } = WeakMap.prototype
   let count = 0

@@ -60,7 +60,7 @@ describe('pickNode', () => {
         assert.ok(existsSync(picked.path))
         return
       }
-      assert.match(picked.missing, /^Node 24\.0\.0 or newer is needed and this is 20\.20\.0; /)
+      assert.match(picked.missing, /^Node 24\.0\.0 or newer is needed, but this is 20\.20\.0; /)
       assert.match(picked.missing, new RegExp(`the package ${name} is not installed: run "make install"`))
       assert.ok(!picked.missing.includes('\n'))
     })

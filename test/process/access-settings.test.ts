@@ -1,4 +1,4 @@
-// Settings of access as an operator meets them: what is warned of at the start, what keeps it from happening, and what is never read.
+// Access settings from an operator's view: warnings at the start, settings that prevent a start, and variables that are never read.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -21,7 +21,7 @@ interface Line {
   msg: string
 }
 
-/** What a process has logged so far. */
+/** The log lines of a process so far. */
 function logged(stderr: string): Line[] {
   return stderr
     .split('\n')
@@ -30,10 +30,10 @@ function logged(stderr: string): Line[] {
 }
 
 const SERVER_TOKEN = 'a-token-of-the-deployment-0123456789'
-/** Written into containers by whoever deploys them. */
+/** Deployment tools set these variables in containers. */
 const UNREAD = { AUTH_PROVIDER: 'supabase', SERVER_AUTH_TOKEN: SERVER_TOKEN }
 
-/** What a server answers to callers of every kind. */
+/** The answers of a server to all kinds of callers. */
 async function answers(environment: Record<string, string>) {
   await using server = await serve(newFolder(), environment)
   const away = { Origin: 'http://elsewhere.example' }
@@ -56,7 +56,7 @@ async function answers(environment: Record<string, string>) {
 }
 
 describe('AUTH_PROVIDER and SERVER_AUTH_TOKEN', () => {
-  test('change nothing of what a server answers or logs', async () => {
+  test('have no effect on the answers and logs of a server', async () => {
     const log = { SVC_LOG_LEVEL: 'warn' }
     const plain = await answers(log)
     assert.deepEqual(
@@ -68,7 +68,7 @@ describe('AUTH_PROVIDER and SERVER_AUTH_TOKEN', () => {
     assert.deepEqual(await answers({ ...log, AUTH_PROVIDER: 'none', SERVER_AUTH_TOKEN: '' }), plain)
   })
 
-  test('stand in no source but those of the helpers for deployment', () => {
+  test('are named only in the sources of the deployment helpers', () => {
     const root = join(import.meta.dirname, '../../src')
     const named = readdirSync(root, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -83,7 +83,7 @@ describe('AUTH_PROVIDER and SERVER_AUTH_TOKEN', () => {
 })
 
 describe('a start', () => {
-  test('with everybody trusted, where others can reach the server, warns loudly', async () => {
+  test('that trusts all callers on a reachable address warns loudly', async () => {
     const environment = {
       SVC_DATA_DIR: newFolder(),
       SVC_LOG_LEVEL: 'warn',
@@ -113,7 +113,7 @@ describe('a start', () => {
     assert.deepEqual(said.map((msg) => msg.split(' ')[0]).sort(), ['IDP_URL', 'SVC_INTEGRATION_TOKEN'])
   })
 
-  test('with bad settings does not happen, and each of them is named, without secrets', async () => {
+  test('with invalid settings fails and names each of them, without secrets', async () => {
     const environment = {
       SVC_DATA_DIR: newFolder(),
       SVC_TRUSTED_PROXIES: 'proxy',

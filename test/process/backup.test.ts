@@ -1,4 +1,4 @@
-// Backup and restore around real servers: made under load, brought back, and every job that was acknowledged before is there.
+// Backup and restore of running servers. A backup is made under load and restored, and contains every job that was acknowledged before.
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,11 +23,11 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 interface Load {
   readonly acknowledged: readonly string[]
-  /** Ends it, once the last answers are there. */
+  /** Ends the load after the last answers. */
   stop(): Promise<void>
 }
 
-/** Submits jobs from eight callers at once, one after the other. */
+/** Submits jobs from eight concurrent callers, each one job after the other. */
 function load(server: { url: string }): Load {
   const acknowledged: string[] = []
   let stopped = false
@@ -40,7 +40,7 @@ function load(server: { url: string }): Load {
     }
   })
   const ended = Promise.all(callers)
-  // Whoever stops it hears of it.
+  // The rejection reaches the caller that stops the load.
   ended.catch(() => {})
   return {
     acknowledged,
@@ -70,7 +70,7 @@ function unfinished(data_dir: string): number {
 }
 
 describe('a server under load', () => {
-  test('is backed up as it is at one moment, brought back elsewhere, and goes on there', {
+  test('is backed up at one moment, restored elsewhere, and continues there', {
     timeout: 90_000,
   }, async () => {
     const data_dir = join(folder, 'data')
@@ -89,7 +89,7 @@ describe('a server under load', () => {
       assert.ok(after.length > before.length, 'the server went on meanwhile')
       const checked = await svc(['check'], { SVC_DATA_DIR: data_dir })
       assert.equal(checked.code, 0, checked.stdout)
-      // A server that dies in the midst of it leaves a write-ahead log, which is part of what is backed up.
+      // A server that dies meanwhile leaves a write-ahead log, which belongs to the backup.
       server.kill('SIGKILL')
       await assert.rejects(loaded.stop())
       after = [...loaded.acknowledged]
@@ -111,7 +111,7 @@ describe('a server under load', () => {
       )
     }
     const environment = { SVC_DATA_DIR: `${first}-restored` }
-    // The jobs that were under way need the key under which they were written.
+    // The unfinished jobs need the key that encrypted them.
     copyFileSync(join(data_dir, 'master.key'), join(environment.SVC_DATA_DIR, 'master.key'))
     await using server = await serve(environment.SVC_DATA_DIR)
     await until('the end of every job', () => unfinished(environment.SVC_DATA_DIR) === 0)
@@ -123,12 +123,12 @@ describe('a server under load', () => {
 })
 
 describe('svc restore', () => {
-  test('killed as soon as it copies leaves the old data, open to servers', async () => {
+  test('leaves the old data usable when it is killed while it copies', async () => {
     const [data_dir, source] = [join(folder, 'old'), join(folder, 'other')]
     await soundFolder(data_dir)
     await soundFolder(source)
     const db = new Database(join(source, 'svc.db'))
-    // What takes a while to copy and to read again.
+    // Large files, so that copying and reading them takes a while.
     db.exec("insert into meta (name, value) values ('pad', hex(randomblob(10000000)))")
     refreshChecksums(db)
     db.close()

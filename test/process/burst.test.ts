@@ -1,4 +1,4 @@
-// Many who connect at once while the service is busy.
+// Many clients connect at once while the service is busy.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
@@ -10,14 +10,16 @@ import { temporaryFolder, until } from '../helpers/server.ts'
 
 const CONNECTIONS = 1_500
 
-/** How many connections the system lets wait for any listener, whatever that asks for. */
+/** How many waiting connections the system allows for any listener. */
 function systemLimit(): number {
   return process.platform === 'linux' ? Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) : 0
 }
 
 const skip = systemLimit() < LISTEN_BACKLOG && 'the system lets fewer connections wait'
 
-test('the system takes connections while the service is busy, so that nobody has to try again', { skip }, async () => {
+test('the system accepts connections while the service is busy, so that no client has to try again', {
+  skip,
+}, async () => {
   const folder = temporaryFolder()
   const server = await serve(folder)
   const sockets: Socket[] = []
@@ -29,7 +31,7 @@ test('the system takes connections while the service is busy, so that nobody has
       const socket = connect(Number(port), hostname).once('connect', () => connected++)
       sockets.push(socket.on('error', () => {}))
     }
-    // Where there is no room for it the system takes no more of them, however often they try.
+    // Beyond the system's limit, no number of attempts lets a connection in.
     await until('all connections', () => connected === CONNECTIONS)
     server.kill('SIGCONT')
     const last = sockets.at(-1)!

@@ -1,4 +1,4 @@
-// `svc nodes` and `svc examples`: what there is to build with.
+// `svc nodes` and `svc examples` list the available node types and examples.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { exampleFor } from '../../src/nodes/examples/catalogue.ts'
@@ -20,14 +20,14 @@ describe('svc nodes', () => {
     assert.match(stdout, new RegExp(`^${builtinRegistry.all().length} node types; `, 'm'))
   })
 
-  test('finds those that have a text in them', async () => {
+  test('finds node types that contain a text', async () => {
     const { code, stdout } = await svc(['nodes', 'COLLECT'])
     assert.equal(code, 0)
     assert.match(stdout, /^control\.Collect +Collect: /m)
     assert.doesNotMatch(stdout, /^input\./m)
   })
 
-  test('tells all about one', async () => {
+  test('prints all about one node type', async () => {
     const { code, stdout } = await svc(['nodes', 'control.Delay'])
     assert.equal(code, 0)
     assert.match(stdout, /^control\.Delay: Delay\n/)
@@ -37,13 +37,13 @@ describe('svc nodes', () => {
     assert.match(stdout, /^example:\n {2}\{\n {4}"data": \{"value": "Try again\.", "seconds": 2\},\n/m)
   })
 
-  test('says where names are free', async () => {
+  test('says which names are free', async () => {
     const { stdout } = await svc(['nodes', 'workflow.Call'])
     assert.match(stdout, /any others, by the names that edges and dynamic_properties give them/)
     assert.match(stdout, /outputs:\n {2}any others, by the names that dynamic_outputs gives them/)
   })
 
-  test('gives the same as JSON', async () => {
+  test('prints the same as JSON', async () => {
     const one = JSON.parse((await svc(['nodes', 'control.Delay', '--json'])).stdout)
     assert.deepEqual([one.node_type, one.properties.length], ['control.Delay', 2])
     assert.deepEqual(one.example, exampleFor('control.Delay'))
@@ -51,7 +51,7 @@ describe('svc nodes', () => {
     assert.equal(all.length, builtinRegistry.all().length)
   })
 
-  test('that finds nothing says what was meant, and gives 1', async () => {
+  test('suggests similar names for an unknown one, and ends with 1', async () => {
     const { code, stdout, stderr } = await svc(['nodes', 'control.Delai'])
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^svc: no node type has "control\.Delai" in its name, title or description\. Did you mean/)
@@ -67,7 +67,7 @@ describe('svc examples', () => {
     assert.match(stdout, new RegExp(`^${loadExamples().size} examples; svc run ID runs one`, 'm'))
   })
 
-  test('gives the same as JSON', async () => {
+  test('prints the same as JSON', async () => {
     const list = JSON.parse((await svc(['examples', '--json'])).stdout) as { id: string }[]
     assert.deepEqual(
       list.map(({ id }) => id),

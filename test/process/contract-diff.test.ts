@@ -1,4 +1,4 @@
-// `svc contract diff` as a script meets it: what it writes, and its exit codes.
+// `svc contract diff` from a script's view: its output and its exit codes.
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A copy of the publication with another OpenAPI document, and everything else that follows from it. */
+/** Copies the publication with another OpenAPI document, and updates the files that depend on it. */
 function copied(name: string, edit: (openapi: JsonMap) => void): string {
   return written(join(folder, name), ({ openapi }) => edit(openapi))
 }
@@ -94,16 +94,16 @@ describe('svc contract diff', () => {
     for (const [path, why] of [
       [join(folder, 'nowhere'), 'there is no such file or folder'],
       [join(folder, 'nowhere.json'), 'there is no such file or folder'],
-      [join(file, 'index.json'), 'a part of the path is a file and no folder'],
+      [join(file, 'index.json'), 'a part of the path is a file, not a folder'],
       [folder, 'index.json is missing'],
     ] as const) {
       const { code, stdout, stderr } = await svc(['contract', 'diff', FOLDER, path])
       assert.deepEqual([code, stdout], [64, ''])
-      assert.equal(stderr, `svc: ${path} is no publication of the contract: ${why}\n`)
+      assert.equal(stderr, `svc: ${path} is not a publication of the contract: ${why}\n`)
     }
   })
 
-  test('ends with 64 where the parts of a publication say different things', async () => {
+  test('ends with 64 where the parts of a publication contradict each other', async () => {
     const path = copied('other', () => {})
     const schema = JSON.parse(readFileSync(join(path, 'PreflightRequest.json'), 'utf8')) as { required: string[] }
     schema.required.push('inputs')

@@ -1,4 +1,4 @@
-// A data folder with something of everything, what a server tells of it, and the judgement of one that was given a damaged copy.
+// A data folder with all kinds of data, the answers of a server on it, and the verdict on a server with a damaged copy.
 import assert from 'node:assert/strict'
 import type { Asset, CreatedToken, Health, JobSnapshot, RunResult, Thread, Workflow } from '../../generated/types.ts'
 import { SPILL_THRESHOLD } from '../../src/jobs/values/spilled-value-store.ts'
@@ -15,17 +15,17 @@ export type Serving = Pick<TestServer, 'url'>
 /** The preview has submissions with keys. */
 export const ENVIRONMENT = { SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' }
 
-/** What a server is asked for. */
+/** A request to a server. */
 interface Question {
   readonly path: string
-  /** Whether it is a list of things that stand alone, which leaves out what is damaged. */
+  /** Whether the answer is a list of independent elements, which leaves out damaged ones. */
   readonly list: boolean
-  /** `GET path`, unless it is asked in another way. */
+  /** `GET path`, unless another method is set. */
   ask?(server: Serving): Promise<Answer>
 }
 
 interface Answer {
-  /** 0 where it broke off. */
+  /** 0 for an incomplete answer. */
   readonly status: number
   readonly text: string
 }
@@ -34,7 +34,7 @@ export type Truth = ReadonlyMap<Question, Answer>
 
 const ROUNDS = 4
 
-/** Fills a server, and gives what it tells. */
+/** Fills a server, and returns its answers. */
 export async function fill(server: Serving): Promise<Truth> {
   const questions: Question[] = []
   const one = (...paths: string[]) => questions.push(...paths.map((path) => ({ path, list: false })))
@@ -54,7 +54,7 @@ export async function fill(server: Serving): Promise<Truth> {
     }
     const submitted = await make<JobSnapshot>('/api/sdk/v1/jobs', submission)
     await ended(server, submitted.job_id)
-    // Sent again, it is answered with the job that there is.
+    // A repeated submission returns the existing job.
     const ask = (asked: Serving) => call(asked, 'POST', '/api/sdk/v1/jobs', { body: submission })
     questions.push({ path: `submission ${at}`, list: false, ask })
     const thread = await make<Thread>('/api/threads', { title: `thread ${at}` })
@@ -87,7 +87,7 @@ const TEXT = { 'Content-Type': 'text/plain' }
 
 const ECHO = joined(of([node('in', 'input.String', { name: 'x', value: 'default' })]), out('out', 'in.output'))
 
-/** A text that comes out otherwise each time it is made, and is too large for the database: its digest is told before the job waits, and after. */
+/** A text that differs at each run and is too large for the database. The job sends its digest before and after it waits. */
 const WAITING = joined(
   of([
     node(
@@ -117,7 +117,7 @@ interface JobEnd {
   readonly error: { readonly type: string } | null
 }
 
-/** Lets the job that waits go on, and tells whether it has its large value as before. A job that cannot go on ends as failed. */
+/** Resumes the waiting job, and checks that its large value is unchanged. A job that cannot continue fails. */
 async function resumed(server: Serving, job_id: string): Promise<Answer> {
   const accepted = await call(server, 'POST', `/api/jobs/${job_id}/resume`, { body: { value: '' } })
   if (accepted.status >= 300) return accepted
@@ -140,13 +140,16 @@ async function answerTo(server: Serving, { path, ask }: Question): Promise<Answe
     if (ask) return await ask(server)
     return await call(server, 'GET', path, { headers: { Accept: 'application/json' } })
   } catch (error) {
-    // What is sent in pieces breaks off where it meets damage.
+    // A streamed answer breaks off at damaged data.
     if ((error as NodeJS.ErrnoException).code === 'ECONNRESET') return { status: 0, text: '' }
     throw error
   }
 }
 
-/** What a server says that is given `folder`, and is neither what was stored nor tells of the damage; nothing where it refuses to start. */
+/**
+ * Returns the wrong answers of a server on `folder`: those that differ from the stored data and do not report the damage. Empty where the
+ * server refuses to start.
+ */
 export async function servedWrongly(folder: string, truth: Truth): Promise<string[]> {
   let server: TestServer
   try {
@@ -166,17 +169,17 @@ export async function servedWrongly(folder: string, truth: Truth): Promise<strin
   })
 }
 
-/** Errors that say that something cannot be read; `interrupted` is how a job ends whose journal cannot. */
+/** Errors that report unreadable data. `interrupted` is the error of a job with an unreadable journal. */
 const TELLING: ReadonlySet<string> = new Set(['data_damaged', 'interrupted'])
 
-/** Whether an answer that is not the due one tells of the damage. A list leaves out what is damaged, and health tells of that. */
+/** Whether a different answer reports the damage. A list leaves out damaged elements, and health reports them. */
 function isTold({ list }: Question, { status, text }: Answer, due: Answer, damaged: boolean): boolean {
   if (status === 0) return damaged
   if (status >= 500) return damaged || TELLING.has((JSON.parse(text) as ErrorBody).error.type)
   return damaged && list && status === 200 && isPartOf(text, due.text)
 }
 
-/** Whether a list holds nothing but what another one holds, in its order. */
+/** Whether a list is part of another one, in the same order. */
 function isPartOf(text: string, expected: string): boolean {
   const all = elementsOf(expected)
   let from = 0

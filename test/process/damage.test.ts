@@ -1,5 +1,5 @@
-// Damage at random places of a database that was closed cleanly, and of one that a kill left with its log: it is found, or harmless; nothing that is
-// not what was stored is served.
+// Damage at random positions of a database that was closed cleanly, and of one that a kill left with its log. The damage is found or
+// harmless, and no wrong data is served.
 import assert from 'node:assert/strict'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,12 +14,12 @@ import { type Cell, cellsOf } from '../helpers/sqlite-cells.ts'
 import { ENVIRONMENT, fill, servedWrongly, type Truth } from './damage-world.ts'
 import { seededRandom } from './seeded.ts'
 
-/** A hundredth part of what `make test-long` does. */
+/** A hundredth of the trials of `make test-long`. */
 const TRIALS = scaled(10)
 
 type Random = () => number
 
-/** How a folder is filled, by how the server that did it ended. */
+/** How a folder is filled, by the way its server ended. */
 const ENDS: Readonly<Record<string, (folder: string) => Promise<Truth>>> = {
   'was closed': filledAndClosed,
   'a kill left': async (data_dir) => {
@@ -49,13 +49,13 @@ describe('damage of a data folder', () => {
   })
 })
 
-/** A bit of a row that has a checksum. */
+/** One bit in a row with a checksum. */
 const COVERED_COLUMN = new RegExp(` of (?:${TABLE_NAMES.join('|')})\\.\\w+$`)
 
-/** What SQLite and the migrations keep for themselves. */
+/** Tables of SQLite and the migrations. */
 const OWN_TABLES = /^(sqlite_|kysely_)/
 
-/** Damages copies of a sound folder, one after the other. `damageOf` gives what damages a copy and says how. */
+/** Damages copies of a sound folder, one after the other. `damageOf` returns a function that damages a copy and describes the damage. */
 async function damaged(
   filled: (folder: string) => Promise<Truth>,
   seed: number,
@@ -87,12 +87,12 @@ async function damaged(
   }
 }
 
-/** So a rare column is met as often as one that fills the file. */
+/** A small column is damaged as often as one that fills the file. */
 function flipBit(folder: string, { column, at, length, isText }: Cell, random: Random): string {
   const path = join(folder, 'svc.db')
   const bytes = readFileSync(path)
   const place = at + Math.floor(random() * length)
-  // A text stays one in UTF-8.
+  // The text remains valid UTF-8.
   const bit = Math.floor(random() * (isText ? 4 : 8))
   bytes[place] = bytes[place]! ^ (1 << bit)
   writeFileSync(path, bytes)

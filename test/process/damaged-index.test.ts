@@ -1,4 +1,5 @@
-// A large database whose damage the start meets after the opening: it says so in one line, as it does of damage that the opening finds.
+// The start finds damage of a large database after it has opened it. It reports
+// the damage in one line, as for damage that the opening finds.
 import assert from 'node:assert/strict'
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,10 +10,10 @@ import { call } from '../helpers/http.ts'
 import { svc } from '../helpers/process.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
 
-/** Bytes of a page of the database. */
+/** The size of a database page in bytes. */
 const PAGE = 4_096
 
-/** Makes the first pages of all indexes of jobs such that they are none. The rows stay as they are. */
+/** Makes the first pages of all indexes of jobs invalid. The rows stay unchanged. */
 function damageIndexes(path: string): void {
   const db = new Database(path, { readonly: true })
   const pages = db

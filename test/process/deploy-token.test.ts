@@ -1,4 +1,4 @@
-// `svc deploy-token` as a script meets it: what goes to which stream, its exit codes, and several at once.
+// `svc deploy-token` from a script's view: its output streams, its exit codes, and concurrent calls.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const run = (args: readonly string[], environment: Record<string, string> = {}) 
   svc(['deploy-token', ...args], { SERVER_AUTH_TOKEN: '', ...environment }, { cwd })
 
 describe('svc deploy-token', () => {
-  test('makes a token into deployment.yaml of this folder, and gives it again', async () => {
+  test('writes a new token to deployment.yaml in this folder, and prints it again', async () => {
     const none = await run(['--source'])
     assert.deepEqual([none.code, none.stdout, none.stderr], [0, 'none\n', ''])
     const made = await run([])
@@ -35,7 +35,7 @@ describe('svc deploy-token', () => {
     assert.deepEqual(readdirSync(cwd), ['deployment.yaml'])
   })
 
-  test('gives that of the environment, and writes nothing', async () => {
+  test('prints the token of the environment, and writes nothing', async () => {
     const given = await run(['--config', 'other.yaml'], { SERVER_AUTH_TOKEN: GIVEN })
     assert.deepEqual(
       [given.code, given.stdout, given.stderr],
@@ -45,7 +45,7 @@ describe('svc deploy-token', () => {
     assert.deepEqual([source.stdout, existsSync(join(cwd, 'other.yaml'))], ['environment\n', false])
   })
 
-  test('gives one token to all who ask at once', async () => {
+  test('prints one token in all concurrent processes', async () => {
     writeFileSync(join(cwd, 'mine.yaml'), '# mine\nimage: svc\n')
     const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => run(['--config=mine.yaml'])))
     for (const { code, stderr } of answers) assert.equal(code, 0, stderr)
@@ -56,7 +56,7 @@ describe('svc deploy-token', () => {
     assert.deepEqual(readdirSync(cwd), ['mine.yaml'])
   })
 
-  test('refuses what is no token in a line that does not show it', async () => {
+  test('refuses an invalid token in a line that does not show it', async () => {
     writeFileSync(join(cwd, 'deployment.yaml'), 'server_auth_token: [hidden]')
     for (const args of [[], ['--source']]) {
       const { code, stdout, stderr } = await run(args)

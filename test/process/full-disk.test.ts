@@ -1,4 +1,4 @@
-// A server that starts on a full disk, whatever an earlier process left, and however that ended.
+// A server that starts on a full disk, after an earlier process that ended in various ways.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -27,18 +27,18 @@ const delayed = (seconds: number) => ({
   },
 })
 
-/** A job that has begun and takes a moment, so that it is running when its server is killed. */
+/** A job that takes a moment, so that it is running when its server is killed. */
 const SLOW = delayed(2)
 
 type Left = 'nothing' | 'one suspended' | 'one running'
 /** A delay of more than 30 s suspends its job. */
 const SECONDS: Readonly<Record<Exclude<Left, 'nothing'>, number>> = { 'one suspended': 600, 'one running': 3 }
 
-/** What is read of them on the full disk. What is reserved for a start may have room for saying that a job is being recovered. */
+/** The requests for these jobs on the full disk. The reserved room may suffice to record that a job is being recovered. */
 const SUSPENDED = /^suspended$/
 const RUNS = /^(running|recovering)$/
 
-/** Leaves something to a server; gives the id of its job, if there is one. */
+/** Leaves data for a server. Returns the id of its job, if there is one. */
 async function leave(server: { url: string }, left: Left): Promise<string | null> {
   const body = { params: { name: 'Ada' }, background: true }
   if (left === 'nothing') {
@@ -60,7 +60,7 @@ async function databaseOf(server: { url: string }): Promise<string> {
   return (await call<Health>(server, 'GET', '/health')).body.services.database
 }
 
-/** Whether the database says that the process that wrote it stopped by itself. */
+/** Whether the database records a regular stop of its last process. */
 function saysStopped(data_dir: string): boolean {
   const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
   try {
@@ -70,7 +70,7 @@ function saysStopped(data_dir: string): boolean {
   }
 }
 
-/** What a server on `data_dir` leaves when it stops by itself, or is killed. */
+/** Returns the folder that a server leaves after it stops by itself, or is killed. */
 async function leftBehind(data_dir: string, how: 'SIGTERM' | 'SIGKILL', left: Left): Promise<string | null> {
   if (how === 'SIGTERM' && left === 'one running') {
     // A signal would give the job 30 seconds.
@@ -106,7 +106,7 @@ describe('a server that starts on a disk with no room at all', { skip: cannotMou
         } else if (left === 'one running')
           await until('its end', async () => (await statusOf(server, job_id!)) === 'completed')
         else await leave(server, 'nothing')
-        // A crash from here on is one.
+        // Any end of the process from here on counts as a crash.
         assert.equal(saysStopped(disk.path), false)
       })
 
@@ -131,8 +131,8 @@ function folders(...paths: string[]): Disposable {
   return { [Symbol.dispose]: () => paths.forEach((path) => void rmSync(path, { recursive: true, force: true })) }
 }
 
-describe('the room that is kept for a start', () => {
-  test('is private, and no part of a backup', async () => {
+describe('the disk space that is reserved for a start', () => {
+  test('is private, and not part of a backup', async () => {
     const [folder, target] = [temporaryFolder(), join(temporaryFolder(), 'backup')]
     using _folders = folders(folder, dirname(target))
     await leftBehind(folder, 'SIGKILL', 'nothing')
@@ -148,7 +148,7 @@ describe('the room that is kept for a start', () => {
   })
 })
 
-/** Stores one of everything that may be read, and gives the paths of what is to be read again. */
+/** Stores one object of each readable kind. Returns the paths to read them again. */
 async function readable(server: { url: string }, workflow_id: string, job_id: string): Promise<string[]> {
   const made = async (path: string, body: object) =>
     (await call<{ id: string }>(server, 'POST', path, { body })).body.id

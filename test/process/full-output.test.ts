@@ -1,4 +1,4 @@
-// Standard output that takes no more, as a file on a full disk: no command may end as if all of its output were there.
+// Standard output on a full disk. No command may end as if its output were complete.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// The guide's commands for the terminal run as printed, with the printed results.
+// The guide's terminal commands run as printed, with the printed results.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

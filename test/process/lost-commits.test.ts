@@ -1,5 +1,5 @@
-// A database that lacks acknowledged commits: the start finds it, says what is missing, and goes on without it only where an operator has accepted
-// the loss.
+// A database that lacks acknowledged commits. The start reports the missing commits, and
+// continues without them only after an operator has accepted the loss.
 import assert from 'node:assert/strict'
 import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ import { startServer, temporaryFolder } from '../helpers/server.ts'
 const EARLIER = 5
 const JOBS = 20
 
-/** A data folder whose server was killed after it had acknowledged the jobs, and one whose server was closed some jobs before. */
+/** A data folder whose server was killed after it had acknowledged the jobs, and an older one whose server was closed. */
 let killed: string
 let older: string
 
@@ -71,7 +71,7 @@ function copyOf(source = killed): Copy {
   }
 }
 
-/** Why the server does not start. */
+/** Returns the error of the server's start. */
 async function refusal(data_dir: string): Promise<string> {
   try {
     await using server = await startServer({ data_dir })
@@ -172,7 +172,7 @@ describe('a killed server’s folder', () => {
     assert.equal(await jobsOf(other.folder), EARLIER + JOBS)
   })
 
-  test('is served whole once it was compacted, and held to its commits', async () => {
+  test('is served whole after compaction, and still checked against its commits', async () => {
     using copy = copyOf()
     assert.equal((await command(runCompactCommand, [], { SVC_DATA_DIR: copy.folder })).code, 0)
     assert.equal(await jobsOf(copy.folder), EARLIER + JOBS)
@@ -180,7 +180,7 @@ describe('a killed server’s folder', () => {
     assert.match(await refusal(copy.folder), LACKS)
   })
 
-  test('begins another count with a backup that is brought back, also where only the mark was left', async () => {
+  test('restarts its count with a restored backup, even where only the mark was left', async () => {
     using copy = copyOf()
     using backups = copyOf(older)
     const backup_dir = join(backups.folder, 'backup')
@@ -194,7 +194,7 @@ describe('a killed server’s folder', () => {
     assert.notEqual(readCommitMark(commitMarkPath(copy.database)), null)
   })
 
-  test('without its log ends the process that was to serve it, with one line', async () => {
+  test('without its log ends the server’s process with one line', async () => {
     using copy = copyOf()
     rmSync(copy.log)
     const { code, stdout, stderr } = await svc(['serve', '--port', '0'], { SVC_DATA_DIR: copy.folder })
@@ -226,7 +226,7 @@ describe('a killed server’s folder', () => {
     assert.match(await refusal(copy.folder), LACKS)
   })
 
-  test('beside a mark of which the newer place is torn is held to the one before', async () => {
+  test('is checked against the older slot of a mark whose newer slot is torn', async () => {
     using copy = copyOf()
     const { number } = readCommitMark(commitMarkPath(copy.database)) as StoredCommitMark
     flip(commitMarkPath(copy.database), (number % 2) * 512 + 20)
@@ -236,7 +236,7 @@ describe('a killed server’s folder', () => {
   })
 })
 
-/** The lines of a server's log that tell of an accepted loss. */
+/** Returns the log lines about an accepted loss. */
 async function acceptedLines(data_dir: string): Promise<Record<string, unknown>[]> {
   const { log, lines } = keptLog()
   await using _server = await startServer({ data_dir, log })
@@ -246,7 +246,7 @@ async function acceptedLines(data_dir: string): Promise<Record<string, unknown>[
 }
 
 describe('svc check --accept-loss', () => {
-  test('lets the next start go on without what is missing, which the log says once', async () => {
+  test('lets the next start continue without the missing commits, which the log reports once', async () => {
     using copy = copyOf()
     rmSync(copy.log)
     const accepted = await check(copy.folder, '--accept-loss')
@@ -265,7 +265,7 @@ describe('svc check --accept-loss', () => {
     assert.equal(await jobsOf(copy.folder), EARLIER)
   })
 
-  test('lets the next start begin anew where all is gone but the mark', async () => {
+  test('lets the next start begin anew where only the mark is left', async () => {
     using copy = copyOf()
     for (const ending of ['', '-wal', '-shm']) rmSync(copy.database + ending)
     const accepted = await check(copy.folder, '--accept-loss')
@@ -291,7 +291,7 @@ describe('svc check --accept-loss', () => {
 })
 
 describe('a key without its database', () => {
-  test('that the server made is refused until the loss is accepted', async () => {
+  test('is refused until the loss is accepted, where the server created it', async () => {
     const folder = temporaryFolder()
     try {
       writeKeyFile(join(folder, 'master.key'), generateMasterKey())
@@ -309,7 +309,7 @@ describe('a key without its database', () => {
     }
   })
 
-  test('that an operator put there is taken, as is one that a server without a database in a file made', async () => {
+  test('is accepted where an operator or a server with an in-memory database created it', async () => {
     for (const key of ['a key that an operator has chosen', generateMasterKey(false)]) {
       const folder = temporaryFolder()
       try {

@@ -1,4 +1,4 @@
-// `svc run` of workflows that call others: which file or example a name means, and what happens where it means none.
+// `svc run` of workflows that call others: the file or example that a name means, and the error for an unknown name.
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Gives a fixed text and what it gets, in one. */
+/** Joins a fixed text and its input. */
 function shout(text: string) {
   return graphOf(
     [
@@ -60,7 +60,7 @@ describe('a called workflow', () => {
     assert.deepEqual(await run('./parts/deep.json'), { code: 0, outputs: { y: 'deep says' }, stderr: '' })
   })
 
-  test('is the file that --workflow names, whatever else has that name', async () => {
+  test('is the file that --workflow names, even where other files have that name', async () => {
     const outside = join(folder, 'outside.json')
     for (const id of ['anything', 'greeting', './inner.json']) {
       assert.deepEqual(await run(id, '--workflow', `${id}=${outside}`), {
@@ -76,14 +76,14 @@ describe('a called workflow', () => {
     assert.deepEqual([code, JSON.parse(stdout)], [0, { greetings: 'Hello, Ada!' }])
   })
 
-  test('of a workflow from standard input is looked for in the working folder', async () => {
+  test('of a workflow from standard input is found in the working folder', async () => {
     const stdin = JSON.stringify(calling('./inner.json'))
     const { stdout } = await svc(['run', '-', '--quiet'], {}, { stdin, cwd: main })
     assert.deepEqual(JSON.parse(stdout), { y: 'inner says' })
   })
 })
 
-describe('a called workflow that there is not', () => {
+describe('a missing called workflow', () => {
   const REFUSED: readonly (readonly [what: string, id: string, message: RegExp])[] = [
     [
       'an unknown name',
@@ -107,7 +107,7 @@ describe('a called workflow that there is not', () => {
     })
   }
 
-  test('a workflow that fails is told with its node', async () => {
+  test('that fails is reported with its node', async () => {
     const path = join(main, 'calls-failing.json')
     const graph = graphOf(
       [
@@ -125,7 +125,7 @@ describe('a called workflow that there is not', () => {
     )
   })
 
-  test('a file that --workflow names is read before anything runs', async () => {
+  test('that --workflow names is read before anything runs', async () => {
     assert.equal((await run('x', '--workflow', `x=${join(main, 'broken.json')}`)).code, 3)
     assert.equal((await run('x', '--workflow', `x=${join(main, 'none.json')}`)).code, 2)
     const bad = join(main, 'bad.json')
@@ -139,7 +139,7 @@ describe('a called workflow that there is not', () => {
 })
 
 describe('svc validate of workflows that call others', () => {
-  test('warns of calls that lead nowhere here, and stays valid', async () => {
+  test('warns of calls to unknown workflows, and ends as valid', async () => {
     const path = join(main, 'main.json')
     writeFileSync(path, JSON.stringify(calling('./none.json')))
     const { code, stdout } = await svc(['validate', path])
@@ -148,7 +148,7 @@ describe('svc validate of workflows that call others', () => {
     assert.match(stdout, /is valid: 3 nodes, 2 edges, 1 warning$/m)
   })
 
-  test('warns of tools of agents that lead nowhere here', async () => {
+  test('warns of agents’ tools that are unknown workflows', async () => {
     const tools = ['workflow/greting', './inner.json', 'math.Formula', { workflow_id: './none.json' }]
     const path = join(main, 'agent.json')
     writeFileSync(
@@ -162,7 +162,7 @@ describe('svc validate of workflows that call others', () => {
     assert.match(stdout, /a\.tools: .*none\.json.*no such file/)
   })
 
-  test('says nothing of calls that it finds', async () => {
+  test('prints no warning of calls to known workflows', async () => {
     const path = join(main, 'main.json')
     writeFileSync(path, JSON.stringify(calling('x')))
     const file = join(main, 'echo.json')

@@ -1,4 +1,4 @@
-// `svc run` of workflows whose nodes need more than inputs: agents with tools, vectors, assets, and a limit of what models may cost.
+// `svc run` of workflows whose nodes need more than inputs: agents with tools, vectors, assets, and a cost limit for models.
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ interface Given {
 
 const MODEL = 'acme/gpt-4o-mini'
 
-/** An agent with these tools, and what it says last. */
+/** An agent with these tools, and its last answer. */
 function agent(tools: readonly unknown[]) {
   return graphOf(
     [
@@ -46,7 +46,7 @@ function agent(tools: readonly unknown[]) {
   )
 }
 
-/** A model that calls a tool with these arguments, and then says what it was given. */
+/** A model that calls a tool with these arguments, and then repeats the result. */
 function calling(name: string, args: Record<string, unknown>) {
   return startUpstream({
     answer: ({ json }): Script => {
@@ -57,7 +57,7 @@ function calling(name: string, args: Record<string, unknown>) {
   })
 }
 
-/** The tools that the model was told of. */
+/** The tools in the model's request. */
 const toldOf = (upstream: Upstream) => upstream.posts[0]?.json.tools.map((one: { function: unknown }) => one.function)
 
 describe('an agent in svc run', () => {
@@ -105,7 +105,7 @@ describe('an agent in svc run', () => {
     )
   })
 
-  test('says which tool there is not before a model is asked', async () => {
+  test('reports a missing tool before it calls a model', async () => {
     await using upstream = await startUpstream()
     const { code, stderr } = await run(file('none.json', agent(['workflow/nothing'])), { upstream })
     assert.equal(code, 1)
@@ -153,7 +153,7 @@ const reading = graphOf(
 )
 
 describe('vectors in svc run', () => {
-  test('are there for the run, and gone with it', async () => {
+  test('exist during the run, and are gone after it', async () => {
     const { nodes, edges } = writing
     const after = { source: 'keep', sourceHandle: 'count', target: 'find', targetHandle: '__control__' }
     const both = {
@@ -186,7 +186,7 @@ describe('vectors in svc run', () => {
     assert.deepEqual(((await ran.json()) as { outputs: unknown }).outputs, { texts: ['red'] })
   })
 
-  test('of a folder that a server has are not touched, and nothing runs', async () => {
+  test('stay unchanged in a folder that a server uses, and nothing runs', async () => {
     const data = join(folder, 'taken')
     using _server = openDataFolder(data, 'process 17, 127.0.0.1:7777')
     const { code, stderr } = await run(file('write.json', writing), { args: ['--data', data] })
@@ -196,8 +196,8 @@ describe('vectors in svc run', () => {
   })
 })
 
-describe('what is missing in the terminal', () => {
-  test('is a variable of the environment, which is told once', async () => {
+describe('a missing secret in the terminal', () => {
+  test('is named once as a variable of the environment', async () => {
     const upstream = await startUpstream({ keys: ['good'] })
     await using _upstream = upstream
     const env = { SVC_MODEL_SERVERS: `acme=${upstream.base_url}`, ACME_API_KEY: '', OPENAI_API_KEY: '' }
@@ -213,7 +213,7 @@ describe('what is missing in the terminal', () => {
     }
   })
 
-  test('is the same for secrets of requests', async () => {
+  test('is named the same way for secrets of requests', async () => {
     const graph = graphOf(
       [
         { id: 'ask', type: 'http.Request', data: { url: 'http://127.0.0.1/', headers: { 'x-key': '{{secret:KEY}}' } } },
@@ -241,7 +241,7 @@ describe('files', () => {
     )
   }
 
-  test('that are assets are told to be a server’s', async () => {
+  test('that are assets are reported as available only on a server', async () => {
     const { code, stderr } = await run(file('asset.json', loading('asset://a1')))
     assert.equal(code, 1)
     assert.match(
@@ -250,7 +250,7 @@ describe('files', () => {
     )
   })
 
-  test('that come with the service are read, and no others', async () => {
+  test('are read only where they come with the service', async () => {
     const packages = '/api/assets/packages/'
     const sales = await run(file('sales.json', loading(`${packages}tables/sales.csv?v=any`)))
     assert.match(sales.outputs.text, /^date,shop,kind,sold,revenue\n/)

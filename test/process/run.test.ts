@@ -1,4 +1,4 @@
-// `svc run` as people and scripts meet it: real processes, what they write where, and their exit codes.
+// `svc run` from the view of people and scripts: its output streams and its exit codes, in real processes.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -33,12 +33,12 @@ describe('svc run that completes', () => {
     )
   })
 
-  test('is silent where it is to be quiet', async () => {
+  test('prints no progress with --quiet', async () => {
     const { code, stdout, stderr } = await svc(['run', 'greeting', QUIET])
     assert.deepEqual([code, JSON.parse(stdout), stderr], [0, loadExamples().get('greeting')!.outputs, ''])
   })
 
-  test('takes a record, a bare graph and standard input alike', async () => {
+  test('accepts a record, a bare graph and standard input', async () => {
     const graph = echo({ name: 'x', type: 'Integer' })
     const bare = JSON.stringify(graph)
     const record = JSON.stringify({ id: 'wf_1', name: 'Echo', description: '', graph, etag: 'e' })
@@ -49,7 +49,7 @@ describe('svc run that completes', () => {
     }
   })
 
-  test('gives a streamed output as a list, and null where there is nothing', async () => {
+  test('prints a streamed output as a list, and null for an output without a value', async () => {
     const graph = graphOf(
       [
         { id: 'in', type: 'input.Integer', data: { name: 'numbers', stream: true } },
@@ -66,24 +66,24 @@ describe('svc run that completes', () => {
     assert.deepEqual([empty.code, JSON.parse(empty.stdout)], [0, { numbers: [], never: null }])
   })
 
-  test('a record brings its own params, and single ones change them', async () => {
+  test('uses the params of a record, and overrides single ones', async () => {
     const graph = echo({ name: 'a', type: 'String' }, { name: 'b', type: 'String' })
     const path = file('own.json', { graph, params: { a: '1', b: '2' } })
     assert.deepEqual(JSON.parse((await svc(['run', path, '--param', 'b=3', QUIET])).stdout), { a: '1', b: '3' })
   })
 
-  test('runInTerminal gives what a test of an example needs', async () => {
+  test('returns from runInTerminal what a test of an example needs', async () => {
     const { params, outputs } = loadExamples().get('expense-check')!
     assert.deepEqual(await runInTerminal('expense-check', params), { code: 0, outputs, stderr: '' })
   })
 
-  test('through the executable, too', async () => {
+  test('works through the executable as well', async () => {
     await using running = runProcess(SVC, ['run', 'greeting', QUIET])
     const { code, stdout } = await running.ended()
     assert.deepEqual([code, JSON.parse(stdout)], [0, { greeting: 'Hello, Ada!' }])
   })
 
-  test('lends its nodes what a server lends them, shows their lines, and ends', async () => {
+  test('gives its nodes the services of a server, prints their lines, and ends', async () => {
     const graph = graphOf(
       [
         {
@@ -101,7 +101,7 @@ describe('svc run that completes', () => {
     assert.match(stderr, /^warning: code \(JavaScript\): careful$/m)
   })
 
-  test('shows no stack of a refusal that a Catch holds', async () => {
+  test('prints no stack of an error that a Catch handles', async () => {
     const args = ['run', 'convert-money', '--param', 'url=http://127.0.0.1:9999/x']
     const { code, stderr } = await svc(args)
     assert.equal(code, 0)
@@ -110,7 +110,7 @@ describe('svc run that completes', () => {
     assert.equal((await svc([...args, QUIET])).stderr, '')
   })
 
-  test('writes the frames of /ws as lines where it is asked to', async () => {
+  test('writes the frames of /ws as lines on request', async () => {
     const { code, stdout, stderr } = await svc(['run', 'greeting', '--json-events'])
     const frames = stderr
       .trimEnd()
@@ -126,7 +126,7 @@ describe('svc run that completes', () => {
     assert.equal(new Set(frames.map(({ job_id }) => job_id)).size, 1)
   })
 
-  test('a reader that has gone does not disturb it', () => {
+  test('ignores a closed reader of its output', () => {
     const list = Array.from({ length: 100_000 }, (_, index) => index)
     const path = file('long.json', { graph: echo({ name: 'list', type: 'List' }), params: { list } })
     const { status, stderr } = spawnSync(
@@ -138,21 +138,21 @@ describe('svc run that completes', () => {
   })
 })
 
-describe('svc run that does not complete', () => {
-  test('failed: the node, its type, the message and 1', async () => {
+describe('svc run of a job that does not complete', () => {
+  test('prints the failed node, its type and the message, and ends with 1', async () => {
     const { code, stdout, stderr } = await svc(['run', file('failing.json', failing())])
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^read \(Read JSON\) failed in \d+ ms$/m)
     assert.match(stderr, /^svc: failed at node "read" \(json\.Parse\): The text is not JSON: .* \(not_json\)$/m)
   })
 
-  test('failed quietly: only why', async () => {
+  test('prints only the error of a failed job with --quiet', async () => {
     const { code, stderr } = await svc(['run', file('failing.json', failing()), QUIET])
     assert.equal(code, 1)
     assert.match(stderr, /^svc: failed at node "read"[^\n]+\n$/)
   })
 
-  test('timed out: 124', async () => {
+  test('ends with 124 after a timeout', async () => {
     const { code, stdout, stderr } = await svc(['run', file('slow.json', delayed(1, 3_600)), '--timeout', '0.2'])
     assert.deepEqual([code, stdout], [124, ''])
     assert.match(
@@ -161,7 +161,7 @@ describe('svc run that does not complete', () => {
     )
   })
 
-  test('timed out by the setting for all jobs', async () => {
+  test('ends with 124 after the timeout of the setting for all jobs', async () => {
     const { code } = await svc(['run', file('slow.json', delayed(1, 3_600)), QUIET], { SVC_JOB_TIMEOUT_SECONDS: '1' })
     assert.equal(code, 124)
   })
@@ -170,7 +170,7 @@ describe('svc run that does not complete', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const) {
-    test(`cancelled by ${signal}: ${expected}`, async () => {
+    test(`ends with ${expected} when ${signal} cancels it`, async () => {
       await using running = runProcess(MAIN, ['run', file('slow.json', delayed(1, 3_600))])
       await until('the run to wait', () => running.stderr().includes('each (For each) done'))
       running.kill(signal)
@@ -180,7 +180,7 @@ describe('svc run that does not complete', () => {
     })
   }
 
-  test('cancelled by the two signals of a terminal and its launcher: 130', async () => {
+  test('ends with 130 when a terminal and its launcher both send a signal', async () => {
     await using running = runProcess(SVC, ['run', file('slow.json', delayed(1, 3_600))])
     await until('the run to wait', () => running.stderr().includes('each (For each) done'))
     running.kill('SIGINT')
@@ -190,7 +190,7 @@ describe('svc run that does not complete', () => {
     assert.match(stderr, /^cancelled: /m)
   })
 
-  test('cancelled by a signal that comes again while the process ends: 130', async () => {
+  test('ends with 130 when a signal comes again while the process ends', async () => {
     await using running = runProcess(SVC, ['run', file('slow.json', delayed(1, 3_600))])
     await until('the run to wait', () => running.stderr().includes('each (For each) done'))
     const again = setInterval(() => running.kill('SIGINT'), 1)
@@ -198,14 +198,14 @@ describe('svc run that does not complete', () => {
     assert.deepEqual([code, signal], [130, null])
   })
 
-  test('wrong settings: every one, and 1', async () => {
+  test('prints all invalid settings, and ends with 1', async () => {
     const { code, stderr } = await svc(['run', 'greeting'], { SVC_LOG_LEVEL: 'loud', SVC_MAX_BODY_BYTES: '1' })
     assert.equal(code, 1)
     assert.match(stderr, /^svc: SVC_LOG_LEVEL must be .*\nsvc: SVC_MAX_BODY_BYTES must be .*\n$/)
   })
 })
 
-describe('svc run of what is no workflow', () => {
+describe('svc run of an invalid workflow', () => {
   const cases: Record<string, { make: () => string; code: number; message: RegExp }> = {
     'no such file': {
       make: () => 'greting',
@@ -260,7 +260,7 @@ describe('svc run of what is no workflow', () => {
     },
   }
   for (const [what, { make, code, message }] of Object.entries(cases)) {
-    test(what, async () => {
+    test(`refuses the workflow with one line: ${what}`, async () => {
       const ended = await svc(['run', make()])
       assert.deepEqual([ended.code, ended.stdout], [code, ''], ended.stderr)
       assert.match(ended.stderr, message)
@@ -268,7 +268,7 @@ describe('svc run of what is no workflow', () => {
     })
   }
 
-  test('every wrong place of its shape, with its path in the file', async () => {
+  test('prints every wrong place with its path in the file', async () => {
     const graph = { nodes: [{ id: 1, type: 'x', data: {} }, { id: 'b' }], edges: [{}] }
     const inRecord = await svc(['run', '-'], {}, { stdin: JSON.stringify({ name: 'x', graph }) })
     assert.deepEqual([inRecord.code, inRecord.stdout], [3, ''])
@@ -283,14 +283,14 @@ describe('svc run of what is no workflow', () => {
     assert.ok(bare.stderr.includes('\n  /nodes/0/id: must be string\n'), bare.stderr)
   })
 
-  test('a file beyond the limit for bodies', async () => {
+  test('refuses a file beyond the limit for bodies', async () => {
     const path = file('large.json', `{"nodes": [], "edges": []}${' '.repeat(2_000)}`)
     const { code, stderr } = await svc(['run', path], { SVC_MAX_BODY_BYTES: '1024' })
     assert.equal(code, 3)
     assert.match(stderr, /large\.json is larger than 1024 bytes \(SVC_MAX_BODY_BYTES\)/)
   })
 
-  test('a file that may not be read', { skip: process.getuid?.() === 0 && 'root reads everything' }, async () => {
+  test('refuses an unreadable file', { skip: process.getuid?.() === 0 && 'root reads everything' }, async () => {
     const path = file('secret.json', '{}')
     chmodSync(path, 0)
     const { code, stderr } = await svc(['run', path])
@@ -298,7 +298,7 @@ describe('svc run of what is no workflow', () => {
     assert.match(stderr, /this user may not read it/)
   })
 
-  test('a graph that cannot run: every problem with its node, and 3', async () => {
+  test('prints every problem of a graph with its node, and ends with 3', async () => {
     const graph = graphOf(
       [
         { id: 'a', type: 'text.Templat', data: {} },
@@ -313,7 +313,7 @@ describe('svc run of what is no workflow', () => {
     assert.match(stderr, /^svc: .*bad\.json cannot run: 3 errors$/m)
   })
 
-  test('params that do not fit: all of them, and 3', async () => {
+  test('prints all params that do not match, and ends with 3', async () => {
     const path = file('echo.json', echo({ name: 'age', type: 'Integer' }))
     const { code, stdout, stderr } = await svc(['run', path, '--param', 'agee=4'])
     assert.deepEqual([code, stdout], [3, ''])
@@ -326,8 +326,8 @@ describe('svc run of what is no workflow', () => {
   })
 })
 
-describe('svc run and the data of servers', () => {
-  test('it needs no data folder, makes none, and leaves no file anywhere', async () => {
+describe('svc run beside servers', () => {
+  test('needs no data folder, makes none, and leaves no file', async () => {
     const home = join(folder, 'home')
     const temporary = join(folder, 'tmp')
     const cwd = join(folder, 'cwd')
@@ -343,7 +343,7 @@ describe('svc run and the data of servers', () => {
     for (const one of [home, temporary, cwd]) assert.deepEqual(readdirSync(one), [])
   })
 
-  test('a running server of the same folder neither hinders it nor hears of it', async () => {
+  test('does not affect a running server on the same folder, and is not affected by it', async () => {
     const data_dir = join(folder, 'served')
     await using server = await serve(data_dir)
     const { code, stdout } = await svc(['run', 'greeting', QUIET], { SVC_DATA_DIR: data_dir })

@@ -1,4 +1,4 @@
-// `svc secrets rotate` as an operator meets it: its messages, its exit codes, and that it never works beside a server.
+// `svc secrets rotate` from an operator's view: its messages, its exit codes, and its refusal beside a running server.
 import assert from 'node:assert/strict'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
   }
 }
 
-/** Puts one page under the present key, or reads it. */
+/** Encrypts a page with the current key, or reads it. */
 async function withPage(path: string, folder: string, given: string | null, put: boolean): Promise<void> {
   await using store = await Store.open(path)
   const { vault } = await openVault(folder, given, new StoredKeyFingerprints(store))
@@ -40,7 +40,7 @@ async function withPage(path: string, folder: string, given: string | null, put:
 }
 
 describe('svc secrets rotate', () => {
-  test('makes a new key, and says how much is under it', () =>
+  test('creates a new key, and prints how many records it encrypts', () =>
     inFolder(async (folder) => {
       const path = join(folder, 'svc.db')
       await withPage(path, folder, null, true)
@@ -56,7 +56,7 @@ describe('svc secrets rotate', () => {
       await withPage(path, folder, null, false)
     }))
 
-  test('takes keys from the environment, for a database that lies elsewhere, and says what to set', () =>
+  test('reads keys from the environment for a database elsewhere, and says what to set', () =>
     inFolder(async (folder) => {
       const path = join(folder, 'elsewhere.db')
       const data = join(folder, 'data')
@@ -74,7 +74,7 @@ describe('svc secrets rotate', () => {
       for (const text of [given.stderr, made.stderr]) assert.ok(!text.includes(present) && !text.includes(next))
     }))
 
-  test('refuses, in a line, to work beside a server, without a database, or with settings that are wrong', () =>
+  test('refuses in one line to work beside a server, without a database, or with invalid settings', () =>
     inFolder(async (folder) => {
       const none = await svc(['secrets', 'rotate'], { SVC_DATA_DIR: folder })
       assert.deepEqual([none.code, none.stdout], [1, ''])

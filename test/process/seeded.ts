@@ -1,4 +1,4 @@
-// Random numbers that come again for the same seed (mulberry32).
+// Random numbers from a seed (mulberry32).
 
 export function seededRandom(seed: number): () => number {
   let state = seed | 0

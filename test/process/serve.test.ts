@@ -1,4 +1,4 @@
-// `svc serve` as people and supervisors meet it: its lines, its exit codes, its signals.
+// `svc serve` from the view of people and supervisors: its output, its exit codes and its signals.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -29,7 +29,7 @@ async function run(args: string[], environment: Record<string, string> = {}): Pr
   return await running.ended()
 }
 
-/** It did not start, and said why in one line. */
+/** Asserts that the server did not start and gave the reason in one line. */
 function refusedInOneLine({ code, stdout, stderr }: Ended, message: RegExp): void {
   assert.match(stderr, /^svc: [^\n]+\n$/)
   assert.match(stderr, message)
@@ -58,7 +58,7 @@ async function createDelayed(server: { url: string }, seconds: number): Promise<
 }
 
 describe('svc serve', () => {
-  test('it says where it listens, serves, and ends with 0 on SIGTERM, leaving no owner behind', async () => {
+  test('prints its URL, serves, and ends with 0 on SIGTERM without an owner entry', async () => {
     const data_dir = newFolder()
     await using server = await serve(data_dir, {}, SVC)
     const mode = 'Local mode: callers on this machine are the administrator, all others need a token'
@@ -75,7 +75,7 @@ describe('svc serve', () => {
     assert.equal(existsSync(join(data_dir, 'owner')), false)
   })
 
-  test('SIGTERM drains: new work is refused, running work is answered, /ready stays, /health is 503', async () => {
+  test('drains on SIGTERM: it refuses new work, answers running work, keeps /ready, and /health is 503', async () => {
     const data_dir = newFolder()
     await using server = await serve(data_dir)
     const id = await createDelayed(server, 1)
@@ -92,14 +92,14 @@ describe('svc serve', () => {
     assert.equal((await server.ended()).code, 0)
   })
 
-  test('a second signal ends it at once, and the next start goes on with what was running', async () => {
+  test('ends at once on a second signal, and the next start continues the running jobs', async () => {
     const data_dir = newFolder()
     await using server = await serve(data_dir)
     const id = await createDelayed(server, 29)
     const { body } = await call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body: { background: true } })
     server.kill('SIGINT')
     await until('draining', async () => (await call(server, 'GET', '/health')).status === 503)
-    // The same signal again is an echo for a moment, so it is sent until it is heard.
+    // A repeated signal counts as an echo for a moment, so the test sends it until the server reacts.
     const ended = server.ended()
     await until('the end', () => {
       server.kill('SIGINT')
@@ -112,7 +112,7 @@ describe('svc serve', () => {
     await until('the job to go on', async () => (await job()).body.status === 'running')
   })
 
-  test('a signal that comes twice in a moment, as from a terminal, is one', async () => {
+  test('takes a signal that comes twice in a moment, as from a terminal, for one', async () => {
     const data_dir = newFolder()
     await using server = await serve(data_dir)
     const id = await createDelayed(server, 0.5)
@@ -124,7 +124,7 @@ describe('svc serve', () => {
     assert.equal((await server.ended()).code, 0)
   })
 
-  test('a second serve on the same data folder names the owner and ends with 1', async () => {
+  test('names the owner and ends with 1 on a data folder in use', async () => {
     const data_dir = newFolder()
     await using first = await serve(data_dir)
     refusedInOneLine(
@@ -134,7 +134,7 @@ describe('svc serve', () => {
     assert.equal((await call(first, 'GET', '/health')).status, 200)
   })
 
-  test('a lock left by a killed process does not stop a start', async () => {
+  test('starts despite the lock of a killed process', async () => {
     const data_dir = newFolder()
     await using first = await serve(data_dir)
     first.kill('SIGKILL')
@@ -149,7 +149,7 @@ describe('the log of svc serve', () => {
   const WARNS = `process.emitWarning('early'); setTimeout(() => process.emitWarning('late'), 1_500)`
   const warner = `--import=data:text/javascript,${encodeURIComponent(WARNS)}`
 
-  test('warnings of the process are lines of JSON like all others', async () => {
+  test('has warnings of the process as lines of JSON', async () => {
     await using server = await serve(newFolder(), { SVC_LOG_LEVEL: 'warn', NODE_OPTIONS: warner })
     await until('both warnings', () => server.stderr().includes('"message":"late"'))
     const lines = server.stderr().trimEnd().split('\n')
@@ -163,7 +163,7 @@ describe('the log of svc serve', () => {
     )
   })
 
-  test('following the events of a job, whole or as a stream and with a token, warns of nothing', async () => {
+  test('has no warning when events of a job are followed, whole or as a stream and with a token', async () => {
     await using server = await serve(newFolder(), { SVC_LOG_LEVEL: 'warn' })
     const id = await createDelayed(server, 0)
     const { body } = await call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body: {} })
@@ -180,8 +180,8 @@ describe('the log of svc serve', () => {
   })
 })
 
-describe('svc serve that cannot start', () => {
-  test('a port in use', async () => {
+describe('svc serve fails to start', () => {
+  test('on a port in use', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
@@ -192,14 +192,14 @@ describe('svc serve that cannot start', () => {
     assert.equal(existsSync(join(data_dir, 'owner')), false)
   })
 
-  test('an address that is not this machine’s', async () => {
+  test('on an address of another machine', async () => {
     refusedInOneLine(
       await run(['serve', '--host', '192.0.2.1', '--port', '0']),
       /192\.0\.2\.1 is not an address of this/,
     )
   })
 
-  test('a data folder that cannot be made', async () => {
+  test('without a data folder that it can create', async () => {
     const path = join(folder, 'a-file')
     writeFileSync(path, '')
     refusedInOneLine(
@@ -208,7 +208,7 @@ describe('svc serve that cannot start', () => {
     )
   })
 
-  test('a database that is none', async () => {
+  test('with a file that is not a database', async () => {
     const path = join(folder, 'letter.txt')
     writeFileSync(path, 'Dear reader, this is not the database that you are looking for. '.repeat(50))
     refusedInOneLine(
@@ -217,7 +217,7 @@ describe('svc serve that cannot start', () => {
     )
   })
 
-  test('bad settings: every problem, a line each', async () => {
+  test('with invalid settings, and prints each problem on a line', async () => {
     const { code, stdout, stderr } = await run(['serve', '--port', '0'], {
       SVC_LOG_LEVEL: 'loud',
       SVC_MAX_CONCURRENT_JOBS: '-1',

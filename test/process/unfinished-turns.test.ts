@@ -1,4 +1,4 @@
-// A server that starts with a turn of a chat under way that a killed one left, on a full disk or with its thread damaged.
+// A server starts with an unfinished chat turn of a killed server, on a full disk or with a damaged thread.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ before(async () => {
 })
 after(() => upstream[Symbol.asyncDispose]())
 
-/** Leaves threads in the folder each of which has a turn under way. */
+/** Leaves threads in the folder, each with an unfinished turn. */
 async function killedWithTurns(folder: string, count: number): Promise<string[]> {
   const ids: string[] = []
   await using server = await serve(folder, environment)
@@ -44,12 +44,12 @@ const databaseOf = async (server: ServingProcess) =>
 const linesOf = async (server: ServingProcess, id: string) => lines(await messagesOf(server, id))
 
 describe('a turn that a killed server left unfinished', () => {
-  test('keeps no server from starting on a full disk, and is stored once there is room', {
+  test('prevents no start on a full disk, and is stored once there is room', {
     skip: cannotMount,
   }, async () => {
     using disk = smallDisk(DISK_BYTES)
     const ids = await killedWithTurns(disk.path, 2)
-    // What is kept for such a start would have room for the turns.
+    // The room that is reserved for a start would suffice for the turns.
     rmSync(join(disk.path, 'reserved-room-of-svc.db'))
     const filled = fill(disk.path)
     await using second = await serve(disk.path, environment)
@@ -67,7 +67,7 @@ describe('a turn that a killed server left unfinished', () => {
     assert.equal(await databaseOf(second), 'healthy')
   })
 
-  test('is left alone where its thread is damaged, and the rest is served', async () => {
+  test('stays unchanged in a damaged thread, and the rest is served', async () => {
     const folder = temporaryFolder()
     try {
       const [damaged, sound] = (await killedWithTurns(folder, 2)) as [string, string]
@@ -86,7 +86,7 @@ describe('a turn that a killed server left unfinished', () => {
     }
   })
 
-  test('is stored with the next message of its thread where that comes before there was another try', {
+  test('is stored with the next message of its thread, where that comes before the next attempt', {
     skip: cannotMount,
   }, async () => {
     using disk = smallDisk(DISK_BYTES)

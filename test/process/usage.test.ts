@@ -1,4 +1,4 @@
-// `svc` before any command does its work: which commands there are, help, versions, and command lines that are wrong.
+// `svc` without the work of a command: its list of commands, help, versions, and wrong command lines.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { formatHelp, formatUsage, isCommandName, USAGES } from '../../src/cli/help.ts'
@@ -7,7 +7,7 @@ import { svc } from '../helpers/process.ts'
 
 const NAMES = Object.keys(USAGES).filter(isCommandName)
 
-describe('svc that only says something', () => {
+describe('svc without a command’s work', () => {
   for (const flag of ['--help', '-h', 'help']) {
     test(`${flag} lists the commands`, async () => {
       const { code, stdout, stderr } = await svc([flag])
@@ -28,10 +28,10 @@ describe('svc that only says something', () => {
       assert.ok(stdout.startsWith(`${formatUsage(name)}\n\nsvc ${name} `))
     })
   }
-  test('the help of run tells every exit code', () => {
+  test('lists every exit code in the help of run', () => {
     for (const code of [0, 1, 2, 3, 124, 130]) assert.match(formatHelp('run'), new RegExp(`^  ${code} `, 'm'))
   })
-  test('no line of any help is wider than 130 columns', () => {
+  test('has no help line wider than 130 columns', () => {
     for (const name of [null, ...NAMES]) {
       const wide = formatHelp(name)
         .split('\n')

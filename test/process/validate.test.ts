@@ -1,4 +1,4 @@
-// `svc validate`: every problem with its node, as lines and as JSON, and what a valid workflow takes and gives.
+// `svc validate` reports every problem with its node, as lines and as JSON, and the inputs and outputs of a valid workflow.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { echo, graphOf } from '../cli/kit.ts'
@@ -17,7 +17,7 @@ const bad = graphOf(
 )
 
 describe('svc validate', () => {
-  test('a workflow that can run: its size, inputs and outputs, and 0', async () => {
+  test('prints the size, inputs and outputs of a valid workflow, and ends with 0', async () => {
     const graph = echo(
       { name: 'name', type: 'String', data: { description: 'Who is meant.' } },
       { name: 'times', type: 'Integer', data: { value: 3 } },
@@ -42,7 +42,7 @@ describe('svc validate', () => {
     )
   })
 
-  test('one that cannot: every problem with its node and pin and a hint, a total, and 3', async () => {
+  test('prints every problem with its node, handle and hint, then a total, and ends with 3', async () => {
     const { code, stdout, stderr } = await validate(bad)
     assert.deepEqual([code, stderr], [3, ''])
     assert.match(stdout, /^error a: .*Did you mean "text\.Template"\? \(unknown_node\)$/m)
@@ -52,7 +52,7 @@ describe('svc validate', () => {
     assert.ok(!stdout.includes('\u001b'))
   })
 
-  test('one with a schema, code and a pattern that take long to read: what is wrong with each', async () => {
+  test('prints the errors in a schema, code and a pattern that take long to parse', async () => {
     const long = '//'.padEnd(70_000, 'x')
     const nodes = [
       { id: 'wait', type: 'control.WaitFor', data: { name: 'x', schema: { $ref: '#/$defs/none' } } },
@@ -66,7 +66,7 @@ describe('svc validate', () => {
     assert.match(stdout, /^error find\.pattern: .*missing closing.* \(invalid_expression\)$/m)
   })
 
-  test('as JSON: the issues, and the interface', async () => {
+  test('prints the issues and the interface as JSON', async () => {
     const refused = await validate(bad, '--json')
     const { valid, issues, inputs, outputs } = JSON.parse(refused.stdout)
     assert.deepEqual([refused.code, valid, inputs, outputs], [3, false, [], []])
@@ -84,7 +84,7 @@ describe('svc validate', () => {
     assert.deepEqual(record.outputs, [{ name: 'n', type: 'int', stream: false, description: '' }])
   })
 
-  test('what is no workflow at all: its wrong places, as lines and as JSON', async () => {
+  test('prints the wrong places of a file that is not a workflow, as lines and as JSON', async () => {
     const shape = await validate({ nodes: [{ id: 1 }], edges: [] })
     assert.equal(shape.code, 3)
     assert.match(shape.stdout, /^error \/nodes\/0\/id: must be string \(type\)$/m)
@@ -94,13 +94,13 @@ describe('svc validate', () => {
     assert.match(issues[0].message, /standard input:1:12: this is not JSON: Unexpected token ','/)
   })
 
-  test('what there is not: 2', async () => {
+  test('ends with 2 for a missing file', async () => {
     const { code, stdout, stderr } = await svc(['validate', 'nowhere.json'])
     assert.deepEqual([code, stdout], [2, ''])
     assert.match(stderr, /^svc: there is no file "nowhere\.json"/)
   })
 
-  test('ids and names cannot write on the terminal', async () => {
+  test('escapes control characters in ids and names', async () => {
     const id = 'a\u001b[2J\u0007'
     const { stdout } = await validate(graphOf([{ id, type: 'no.\u001b[31mSuch', data: {} }], []))
     assert.match(stdout, /^error a: /)

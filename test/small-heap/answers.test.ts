@@ -1,11 +1,11 @@
-// A server with a small heap outlives many answers at once to jobs that wait for much, each of which reads all that its job waits for.
+// A server with a small heap survives many answers at once to jobs that wait for much. Each answer reads all that its job waits for.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startFair } from '../fairness/kit.ts'
 import type { User } from '../fairness/user.ts'
 import { until } from '../helpers/server.ts'
 
-/** Nearly as much as one job may wait for. */
+/** Nearly the limit of what one job may wait for. */
 const MUCH = {
   nodes: Array.from({ length: 60 }, (_, at) => ({
     id: `wait${at}`,
@@ -23,7 +23,7 @@ async function suspended(user: User): Promise<string> {
   return job_id
 }
 
-test('answers that together need more than the heap end no process', async () => {
+test('answers that together need more than the heap do not end the process', async () => {
   await using server = await startFair({ NODE_OPTIONS: '--max-old-space-size=256' })
   const jobs = [await suspended(server.attacker), await suspended(server.attacker), await suspended(server.attacker)]
   const statuses: number[] = []

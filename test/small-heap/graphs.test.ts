@@ -1,5 +1,5 @@
-// A server with a small heap outlives many runs of large graphs, which together hold more than its heap has room for, and graphs that are too large for it:
-// those for which there is no room are refused before they are accepted, those that run do not fail, and other users are served meanwhile.
+// A server with a small heap survives many runs of large graphs that together need more than its heap, and graphs that are too large for
+// it. Graphs without room are refused before they are accepted, running ones do not fail, and other users are served meanwhile.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -16,10 +16,10 @@ const edge = (source: string, target: string, targetHandle: string) => {
 /** Such a graph takes about a tenth of the heap. */
 const NODES = 8_000
 const RUNS = 14
-/** One that takes more than all of it. */
+/** A graph that needs more than the whole heap. */
 const TOO_MANY = 90_000
 
-/** A server that answers nobody. */
+/** A server that never answers. */
 async function silentServer() {
   const server = createServer(() => {})
   server.listen(0, '127.0.0.1')
@@ -33,7 +33,7 @@ async function silentServer() {
   }
 }
 
-/** All of its nodes wait for the answer of a server. */
+/** All nodes wait for the answer of a server. */
 function chainOf(count: number, number: number, url: string) {
   const nodes = Array.from({ length: count }, (_, at) => node(`n${number}_${at}`, 'text.Trim'))
   const edges = nodes.slice(1).map(({ id }, at) => edge(`n${number}_${at}`, id, 'text'))
@@ -47,7 +47,7 @@ async function jobs(user: User, status: string): Promise<unknown[]> {
   return JSON.parse(text) as unknown[]
 }
 
-test('runs of large graphs that together need more than the heap end no process', async () => {
+test('runs of large graphs that together need more than the heap do not end the process', async () => {
   using slow = await silentServer()
   await using server = await startFair({
     NODE_OPTIONS: '--max-old-space-size=256',

@@ -1,5 +1,5 @@
-// A server with a small heap outlives the runs of one user that together hold more than its heap has room for, each less than it may: some fail alone,
-// and other users are served meanwhile.
+// A server with a small heap survives runs of one user that together hold more than its heap, each less than its limit. Only some of these
+// runs fail, and other users are served meanwhile.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -18,14 +18,17 @@ const edge = (source: string, sourceHandle: string, target: string, targetHandle
   targetHandle,
 })
 
-/** What an empty object takes of the heap in a list: 64 bytes. All runs share 3/8 of a heap of 256 MiB, one user has three quarters of that. */
+/**
+ * An empty object in a list takes 64 bytes of the heap. All runs share 3/8 of a
+ * heap of 256 MiB, and one user may use three quarters of that.
+ */
 const OBJECTS = 150_000
-/** Together about 300 MB. */
+/** About 300 MB together. */
 const RUNS = 32
-/** Of one workflow no more than 16 run at once. */
+/** At most 16 runs of one workflow are active at once. */
 const WORKFLOWS = 4
 
-/** A list is there, and waits for the answer of a server. */
+/** The run holds a list and waits for the answer of a server. */
 const holding = (
   url: string,
   list: { readonly nodes: readonly object[]; readonly from: readonly [string, string] },
@@ -46,7 +49,7 @@ const holding = (
 })
 
 const GIVEN = { nodes: [node('in', 'input.Any', { name: 'in' })], from: ['in', 'output'] } as const
-/** On a busy machine it takes more than the five seconds that code has unless its node gives it more. */
+/** On a busy machine the code takes more than its default limit of five seconds. */
 const CODE = { code: `return { made: Array.from({ length: ${OBJECTS} }, () => ({})) }`, time_limit_ms: 60_000 }
 const MADE = {
   nodes: [
@@ -58,7 +61,7 @@ const MADE = {
   from: ['code', 'made'],
 } as const
 
-/** A server that answers nobody before it is told to. */
+/** A server that answers only on command. */
 async function slowServer() {
   let isOpen = false
   const waiting = new Set<ServerResponse>()
@@ -100,7 +103,7 @@ for (const [what, list, params] of [
   ['that were given', GIVEN, `{"in":[${'{},'.repeat(OBJECTS - 1)}{}]}`],
   ['that they made', MADE, '{}'],
 ] as const)
-  test(`runs that hold large values ${what} end no process`, async () => {
+  test(`runs that hold large values ${what} do not end the process`, async () => {
     using slow = await slowServer()
     await using server = await startFair({
       NODE_OPTIONS: '--max-old-space-size=256',

@@ -1,4 +1,4 @@
-// A job that remembers very many firings is tried again many times at once, by a server with little memory.
+// A job with very many recorded firings is retried many times at once by a server with little memory.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
@@ -8,7 +8,7 @@ import { call, type ErrorBody } from '../helpers/http.ts'
 import { serve } from '../helpers/process.ts'
 import { until } from '../helpers/server.ts'
 
-/** With all that twenty retries would remember of them at once, the heap would not do. */
+/** The memory of twenty retries at once would exceed the heap. */
 const FIRINGS = 30_000
 const HEAP = { NODE_OPTIONS: '--max-old-space-size=140' }
 const RETRIES = 20

@@ -1,4 +1,4 @@
-// A server with a small heap outlives more large bodies at once than its heap has room for, and serves other users meanwhile.
+// A server with a small heap survives more large bodies at once than its heap has room for, and serves other users meanwhile.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startFair } from '../fairness/kit.ts'
@@ -21,7 +21,7 @@ const SLOW = {
   edges: [edge('in', 'wait', 'value'), edge('wait', 'length', 'list')],
 }
 
-test('parallel bodies that together need more than the heap end no process', async () => {
+test('parallel bodies that together need more than the heap do not end the process', async () => {
   await using server = await startFair({ NODE_OPTIONS: '--max-old-space-size=256' })
   const id = await server.attacker.store(SLOW)
   const body = `{"params":{"in":[${'{},'.repeat(1_000_000)}{}]}}`

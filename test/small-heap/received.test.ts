@@ -1,4 +1,4 @@
-// Bodies and messages that begin and do not end: their bytes take no more than a part of the memory, and others are served.
+// Unfinished bodies and messages use only a limited part of the memory, and other users are served.
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { test } from 'node:test'
@@ -8,9 +8,9 @@ import { temporaryFolder, until } from '../helpers/server.ts'
 import { type Peer, peer } from '../http/peer.ts'
 import { handshake } from '../sockets/raw.ts'
 
-/** More than the system takes on behalf of a server that does not read. */
+/** More than the system buffers for a server that does not read. */
 const LARGEST = 16_777_216
-/** Many more than there is room for: it is for eight of the largest, and for six of one user. */
+/** Far more than there is room for. There is room for eight of the largest bodies, and for six of one user. */
 const MANY = 40
 const FITTING = 8
 
@@ -20,10 +20,10 @@ const SETTINGS = {
   SVC_WS_MAX_MESSAGE_BYTES: String(LARGEST),
 }
 
-/** A body, and a frame of a message that is ignored. */
+/** A body, and a frame of an ignored message. */
 const BODY = `{"name":"Workflow","description":"${'x'.repeat(16_000_000)}"}`
 const MESSAGE = encode({ type: 'nothing', filling: 'x'.repeat(16_000_000) })
-/** Bytes that are sent last. */
+/** The last bytes. */
 const REST = 1_000
 
 async function within(act: (server: ServingProcess) => Promise<void>): Promise<void> {
@@ -37,7 +37,7 @@ async function within(act: (server: ServingProcess) => Promise<void>): Promise<v
   }
 }
 
-/** Megabytes. Known on Linux alone. */
+/** Megabytes, known only on Linux. */
 function memoryOf({ pid }: ServingProcess): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_000
 }
@@ -46,14 +46,14 @@ const isLinux = process.platform === 'linux'
 
 const isTaken = ({ socket }: Peer) => socket.writableLength === 0
 
-/** Begins what is sent on many connections, and sees that there is room for some: the others are refused. Gives those that go on. */
+/** Starts bodies or messages on many connections. Some have room and the others are refused. Returns the connections that go on. */
 async function assertBounded(
   server: ServingProcess,
   begun: readonly Peer[],
   isRefused: (one: Peer) => boolean,
 ): Promise<Peer[]> {
   const before = isLinux ? memoryOf(server) : 0
-  // Nothing is read of what waits for room.
+  // A body that waits for room is not read.
   await until('what is read', () => begun.filter(isTaken).length >= FITTING / 2)
   assert.ok(begun.filter(isTaken).length <= FITTING)
   await until('refusals', () => begun.filter(isRefused).length >= MANY - FITTING)
@@ -67,7 +67,7 @@ async function assertBounded(
   return others
 }
 
-/** Of those that had room all are answered; one or the other may have waited for it still. */
+/** All connections with room are answered. Some of them may still have waited for it. */
 async function assertMostAnswered(
   others: readonly Peer[],
   isAnswered: (one: Peer) => boolean,
@@ -78,10 +78,10 @@ async function assertMostAnswered(
 }
 
 const refusedBody = (one: Peer) => one.text().startsWith('HTTP/1.1 503 ')
-/** With the status 1013. */
+/** The close code is 1013. */
 const closed = (one: Peer) => one.text().includes('\x03\xf5no memory for large messages')
 
-test('bodies that do not end are refused beyond the room that there is, and the others are taken', async () => {
+test('unfinished bodies are refused where there is no room, and other bodies are accepted', async () => {
   await within(async (server) => {
     const head = `POST /api/workflows HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n`
     const begun = await Promise.all(Array.from({ length: MANY }, () => peer(server, head + BODY.slice(0, -REST))))
@@ -89,7 +89,7 @@ test('bodies that do not end are refused beyond the room that there is, and the 
     for (const one of others) one.socket.write(BODY.slice(-REST))
     await assertMostAnswered(others, (one) => one.text().startsWith('HTTP/1.1 400 '), refusedBody)
     for (const one of begun) one.socket.destroy()
-    // What they took is there again.
+    // Their memory is free again.
     const response = await fetch(`${server.url}/api/workflows`, { method: 'POST', body: BODY, headers: JSON_TYPE })
     assert.equal(response.status, 400)
   })
@@ -97,7 +97,7 @@ test('bodies that do not end are refused beyond the room that there is, and the 
 
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 
-/** A masked binary frame (RFC 6455, section 5.2), whose mask is zero. */
+/** A masked binary frame (RFC 6455, section 5.2) with a mask of zeros. */
 function frameOf(data: Uint8Array): Buffer {
   const head = Buffer.alloc(14)
   head[0] = 0x82
@@ -106,7 +106,7 @@ function frameOf(data: Uint8Array): Buffer {
   return Buffer.concat([head, data])
 }
 
-test('messages that do not end close their sockets beyond the room that there is, and the others are read', async () => {
+test('unfinished messages close their sockets where there is no room, and other messages are read', async () => {
   await within(async (server) => {
     const frame = frameOf(MESSAGE)
     const begun = await Promise.all(

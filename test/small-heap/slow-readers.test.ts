@@ -1,4 +1,4 @@
-// A server with a small heap outlives many connections that ask for large answers and read none of them, and serves others meanwhile.
+// A server with a small heap survives many connections that request large answers and read none of them. It serves other users meanwhile.
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
@@ -9,10 +9,10 @@ import type { User } from '../fairness/user.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 
 const CONNECTIONS = 48
-/** Of the result of a job. */
+/** The bytes of a job's result. */
 const CHARACTERS = Math.floor(13_000_000 * share(0.4))
 
-/** Something that is read never: closed when the test has seen what it does to others. */
+/** A connection that never reads. It is closed when the test has seen its effect on others. */
 type Unread = (user: User, job_id: string) => Promise<{ close(): void }>
 
 const asked =
@@ -48,12 +48,12 @@ async function jobOf(user: User): Promise<string> {
   return (JSON.parse(text) as { job_id: string }).job_id
 }
 
-/** Opens many connections that read nothing, half of them one soon after the other and the rest at once, and reads a whole answer itself meanwhile. */
+/** Opens many connections that read nothing, half of them one after the other and the rest at once. Reads a whole answer meanwhile. */
 async function unreadWhileRead(user: User, job_id: string, unread: Unread): Promise<void> {
   const open: { close(): void }[] = []
   for (let at = 0; at < CONNECTIONS / 2; at++) open.push(await unread(user, job_id))
   open.push(...(await Promise.all(Array.from({ length: CONNECTIONS / 2 }, () => unread(user, job_id)))))
-  // Where the answers of connections that were opened before come after it, it may be the one that has taken nothing for the longest time, and is cut.
+  // Answers on earlier connections may come later. This reader may then be the longest idle one, and is cut.
   await inMostRounds(async () => {
     const { text } = await user.expect(200, 'GET', `/api/jobs/${job_id}`)
     assert.ok(text.length > CHARACTERS && text.endsWith('}'), 'the answer is not whole')
@@ -61,7 +61,7 @@ async function unreadWhileRead(user: User, job_id: string, unread: Unread): Prom
   for (const one of open) one.close()
 }
 
-test('connections that ask for large answers and never read end no process', async () => {
+test('connections that request large answers and never read do not end the process', async () => {
   const environment = { NODE_OPTIONS: '--max-old-space-size=256', SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' }
   await using server = await startFair(environment)
   const job_id = await jobOf(server.attacker)

@@ -1,16 +1,16 @@
-// When events are missing: for how long to wait, and what to do then.
+// Decides how long to wait for missing events, and what to do after that.
 import type { JobHistory } from './history.ts'
 
-/** Where nothing later came, the events may still be on their way: this many times the wait. */
+/** Where no later event came, the missing events may still be under way. The wait is this many times as long. */
 const NO_LATER_EVENT_FACTOR = 5
 
 export class GapTimeout {
   readonly #history: JobHistory
   readonly #gap_ms: number
   #last_sequence: number
-  /** Since when something is missing and nothing came that helps. */
+  /** Since when an event is missing without any progress. */
   #missingSince: number | null = null
-  /** How often the missing events were asked for in vain. */
+  /** How often the missing events were requested without success. */
   #requests = 0
 
   constructor(history: JobHistory, gap_ms: number) {
@@ -19,7 +19,7 @@ export class GapTimeout {
     this.#last_sequence = history.last_sequence
   }
 
-  /** Milliseconds until it is at its end; infinite while nothing is missing. */
+  /** Milliseconds until the timeout. Infinite while no event is missing. */
   get remaining_ms(): number {
     const { last_sequence, isBehind, hasGap } = this.#history
     if (last_sequence !== this.#last_sequence || !isBehind) {
@@ -32,7 +32,7 @@ export class GapTimeout {
     return this.#gap_ms * (hasGap ? 1 : NO_LATER_EVENT_FACTOR) - (performance.now() - this.#missingSince)
   }
 
-  /** At its end: whether to ask for the events again, or to do without them. */
+  /** After the timeout: whether to request the events again, or to skip them. */
   nextAction(): 'ask' | 'skip' {
     this.#missingSince = null
     return ++this.#requests > 1 ? 'skip' : 'ask'

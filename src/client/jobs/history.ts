@@ -1,4 +1,4 @@
-// What is known of one job: its events in order, each once, and its state. Whoever follows the job fills it, whoever reads it waits for more.
+// The known history of one job: its events in order, each once, and its state. A follower fills the history; readers wait for changes.
 import type { JobEvent, JobSnapshot, JobStatus } from '../../../generated/types.ts'
 import { ChangeNotifier } from '../abortable-waits.ts'
 import { isRecord } from '../json-and-uuid.ts'
@@ -10,7 +10,7 @@ export interface SequenceRange {
 }
 
 const TERMINAL_STATUSES: readonly string[] = ['completed', 'failed', 'cancelled'] satisfies JobStatus[]
-/** Types of events that this version knows. Others count, and are not handed on. */
+/** The types of events that this version knows. Other events count in the sequence, but readers do not get them. */
 const KNOWN_EVENT_TYPES: readonly string[] = [
   'job_status',
   'node_status',
@@ -23,20 +23,20 @@ export function isTerminal({ status }: { readonly status: string }): boolean {
 }
 
 export class JobHistory {
-  /** Rings at whatever changes. */
+  /** Notifies of every change. */
   readonly changed = new ChangeNotifier()
   readonly events: JobEvent[] = []
-  /** Events that are past their retention, or were never sent: the snapshot counts in their place. */
+  /** Ranges of events that are past their retention, or were never sent. The snapshot counts in their place. */
   readonly missingRanges: SequenceRange[] = []
-  /** The last sequence up to which everything is here, or known to be missing. */
+  /** All events up to this sequence are here, or known to be missing. */
   last_sequence: number
   status: JobStatus | null = null
-  /** The terminal snapshot, as soon as there is one. */
+  /** The terminal snapshot, as soon as it is known. */
   terminal: JobSnapshot | null = null
-  /** Why nothing follows; null where something may. */
+  /** Why no more events follow. Null where more may follow. */
   failure: unknown = null
   readonly #job_id: string
-  /** Events that came before one that is missing. */
+  /** Events that came before a missing one. */
   readonly #outOfOrderEvents = new Map<number, JobEvent>()
   /** The highest sequence that is known to exist. */
   #highest_sequence: number
@@ -47,7 +47,7 @@ export class JobHistory {
     this.#highest_sequence = after_sequence
   }
 
-  /** Whether everything there is has come. */
+  /** Whether all events have come. */
   get isComplete(): boolean {
     return this.terminal !== null && !this.isBehind
   }
@@ -57,23 +57,23 @@ export class JobHistory {
     return this.last_sequence < this.#highest_sequence
   }
 
-  /** Whether events came after one that did not. */
+  /** Whether an event has come whose predecessor has not. */
   get hasGap(): boolean {
     return this.#outOfOrderEvents.size > 0
   }
 
-  /** Takes an event as it came; nothing is known of its shape. */
+  /** Adds an event of unchecked shape. */
   addEvent(event: unknown): void {
     if (!isJobEvent(event) || event.job_id !== this.#job_id || event.sequence <= this.last_sequence) return
     this.#outOfOrderEvents.set(event.sequence, event)
     this.#highest_sequence = Math.max(this.#highest_sequence, event.sequence)
-    // It brings the terminal snapshot, which needs nothing before it.
+    // The event brings the terminal snapshot, which needs no earlier event.
     if (event.type === 'job_terminal') this.#finish(event.snapshot)
     this.#applyInOrder()
     this.changed.notify()
   }
 
-  /** Takes a snapshot. It is right, unless later events have been seen. */
+  /** Applies a snapshot, unless later events are known. */
   applySnapshot(snapshot: JobSnapshot): void {
     this.#highest_sequence = Math.max(this.#highest_sequence, snapshot.last_sequence)
     if (isTerminal(snapshot)) this.#finish(snapshot)
@@ -81,25 +81,25 @@ export class JobHistory {
     this.changed.notify()
   }
 
-  /** Gives up what is missing before the events that are here, or up to the snapshot where none is: it will not come. */
+  /** Skips the missing events before the known ones, or up to the snapshot where no event is known. */
   skipMissing(snapshot: JobSnapshot): void {
     this.applySnapshot(snapshot)
     this.skipTo(this.hasGap ? this.#lowestOutOfOrder() - 1 : snapshot.last_sequence)
   }
 
-  /** Gives up what is missing up to `sequence`. */
+  /** Skips missing events up to `sequence`. */
   skipTo(sequence: number): void {
     if (this.last_sequence < sequence) for (const next of this.#outOfOrderUpTo(sequence)) this.#advanceTo(next)
     this.changed.notify()
   }
 
-  /** The sequences that are held, up to this one, and the one after it. */
+  /** The known sequences up to this one, and the one after it. */
   #outOfOrderUpTo(sequence: number): number[] {
     const held = [...this.#outOfOrderEvents.keys()].filter((one) => one <= sequence)
     return [...held.sort((one, other) => one - other), sequence + 1]
   }
 
-  /** Goes on with this sequence, unless it was drained already. */
+  /** Continues with this sequence, unless it is already past. */
   #advanceTo(next: number): void {
     if (next <= this.last_sequence) return
     if (next > this.last_sequence + 1) this.missingRanges.push({ from: this.last_sequence + 1, to: next - 1 })
@@ -107,7 +107,7 @@ export class JobHistory {
     this.#applyInOrder()
   }
 
-  /** Nothing follows any more. */
+  /** Ends the history with an error. */
   fail(error: unknown): void {
     this.failure ??= { error }
     this.changed.notify()
@@ -123,7 +123,7 @@ export class JobHistory {
     }
   }
 
-  /** The lowest sequence that is held; infinite where none is. */
+  /** The lowest waiting sequence. Infinite where there is none. */
   #lowestOutOfOrder(): number {
     let first = Number.POSITIVE_INFINITY
     for (const sequence of this.#outOfOrderEvents.keys()) first = Math.min(first, sequence)
@@ -135,7 +135,7 @@ export class JobHistory {
   }
 
   #finish(snapshot: JobSnapshot): void {
-    // Terminal states never change: the first one counts.
+    // Terminal states never change, so the first one counts.
     this.terminal ??= snapshot
     this.status = this.terminal.status
   }

@@ -1,4 +1,4 @@
-// Jobs by the operations that every server has: a run in the background, followed as server-sent events.
+// Jobs by the operations that every server has: a run in the background, followed by server-sent events.
 
 import type { JobSnapshot } from '../../../generated/types.ts'
 import { combineSignals } from '../abortable-waits.ts'
@@ -23,7 +23,7 @@ export class HttpJobTransport implements JobTransport {
     this.#http = http
   }
 
-  /** Not idempotent: sent again only where the server refused it, or cannot have got it. */
+  /** The operation is not idempotent. It is repeated only where the server refused the request, or cannot have received it. */
   async submit(id: string, params: WorkflowInputs, _: SubmitOptions, flight: PendingSubmission): Promise<SubmittedJob> {
     const body = { params: { ...params }, background: true }
     const path = { id }
@@ -68,7 +68,7 @@ export class HttpJobTransport implements JobTransport {
     }
   }
 
-  /** Reads until the stream ends, or something is missing for too long. @returns whether it brought anything new */
+  /** Reads until the stream ends, or an event is missing for too long. @returns whether the stream brought new events */
   async #readStream(
     job_id: string,
     history: JobHistory,
@@ -104,11 +104,11 @@ export class HttpJobTransport implements JobTransport {
     return history.last_sequence > before
   }
 
-  /** The answer, unless it takes so long that the connection counts as dead. `follow` is who tries again. */
+  /** Opens the stream. Fails where it takes so long that the connection counts as dead; `follow` then tries again. */
   async #openStream(job_id: string, after: number, signal: AbortSignal): Promise<Response> {
     const { silence_ms } = this.#settings.times
     const dead = new AbortController()
-    const end = () => dead.abort(networkError('The stream of events did not begin.'))
+    const end = () => dead.abort(networkError('The stream of events did not start.'))
     const timer = setTimeout(end, silence_ms)
     const { signal: either, done } = combineSignals(signal, dead.signal)
     try {
@@ -125,7 +125,7 @@ export class HttpJobTransport implements JobTransport {
     return new Request(url, { headers, signal })
   }
 
-  /** There are no events to be had: what the snapshot says counts. */
+  /** The events are no longer available, so the snapshot counts. */
   async #applySnapshotInstead(job_id: string, history: JobHistory, signal: AbortSignal): Promise<void> {
     const snapshot = await this.snapshot(job_id, signal)
     history.applySnapshot(snapshot)
@@ -137,7 +137,7 @@ function isReplayExpired(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'REPLAY_EXPIRED'
 }
 
-/** Events that cannot be read are missing, and dealt with as such. */
+/** Events that cannot be parsed count as missing. */
 function parseJsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text)

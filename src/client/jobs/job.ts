@@ -1,4 +1,4 @@
-// One job, whichever door it came through: its events as they happen, its result, its state, its cancellation.
+// One job over any transport: its events, its result, its state and its cancellation.
 import type { JobEvent, JobSnapshot, JobStatus, ResultManifest } from '../../../generated/types.ts'
 import { raceAbort } from '../abortable-waits.ts'
 import type { BackgroundTasks } from '../background-tasks.ts'
@@ -7,31 +7,34 @@ import { JobHistory, type SequenceRange } from './history.ts'
 import type { JobTransport } from './transport.ts'
 
 export interface AttachOptions {
-  /** The last sequence that the caller has; events after it are given. Absent: 0, all of them. */
+  /** The last sequence that the caller has. The job yields later events only. Absent: 0, so it yields all. */
   after_sequence?: number
 }
 
 export interface WaitOptions {
-  /** Aborting it gives up the wait; the job runs on. */
+  /** Aborting it ends the wait. The job runs on. */
   signal?: AbortSignal
-  /** True: aborting the wait cancels the job as well. The wait ends at once; the cancellation goes on in the background, within `times.cancel_ms`. */
+  /**
+   * True: aborting the wait also cancels the job. The wait ends at once. The
+   * cancellation goes on in the background, within `times.cancel_ms`.
+   */
   cancel_on_abort?: boolean
 }
 
-/** What a `Job` is made of. */
+/** The parts of a `Job`. */
 export interface JobParts {
   readonly job_id: string
   readonly getTransport: (signal?: AbortSignal) => Promise<JobTransport>
   readonly backgroundTasks: BackgroundTasks
-  /** Aborted when the client is closed. */
+  /** Aborts when the client is closed. */
   readonly closeSignal: AbortSignal
   readonly after_sequence?: number
   readonly status?: JobStatus
 }
 
 /**
- * A run of a workflow. It is followed while somebody iterates over it or waits for its result. Each iteration gives the whole history from
- * where the job was attached, in order, without gaps and each event once, and ends with the job.
+ * A run of a workflow. The client follows it while a caller iterates over it or waits for its result. Each iteration yields the whole
+ * history since the job was attached, in order, without gaps and each event once. The iteration ends with the job.
  */
 export class Job implements AsyncIterable<JobEvent> {
   readonly job_id: string
@@ -52,35 +55,35 @@ export class Job implements AsyncIterable<JobEvent> {
     this.#history.status = status ?? null
   }
 
-  /** The state as far as it is known here; null before anything is. `snapshot()` asks the server. */
+  /** The last known state; null before any is known. `snapshot()` asks the server. */
   get status(): JobStatus | null {
     return this.#history.status
   }
 
-  /** The last sequence that has come: a later client may attach after it. */
+  /** The last sequence that has come. A later client may attach after it. */
   get last_sequence(): number {
     return this.#history.last_sequence
   }
 
-  /** Ranges of events that could not be had, because they are past their retention. */
+  /** Ranges of events that were not available, because they are past their retention. */
   get missed(): readonly SequenceRange[] {
     return this.#history.missingRanges
   }
 
   /**
-   * The result of the completed job. Following begins when this is first read, and lasts to the end of the job.
-   * Rejects with a `JobError` for a job that failed or was cancelled, with a `ServiceError` where it cannot be followed.
+   * The result of the completed job. The first read starts following the job until its end. Rejects with a `JobError` where the job failed
+   * or was cancelled, with a `ServiceError` where it cannot be followed.
    */
   get result(): Promise<ResultManifest> {
     if (!this.#result) {
       this.#result = this.wait()
-      // Who only iterates need not handle it as well.
+      // A caller that only iterates does not have to handle the rejection.
       this.#result.catch(() => {})
     }
     return this.#result
   }
 
-  /** As `result`, and given up when `signal` is aborted. */
+  /** Waits for `result`, until `signal` aborts. */
   async wait({ signal, cancel_on_abort = false }: WaitOptions = {}): Promise<ResultManifest> {
     const leave = this.#follow()
     try {
@@ -98,7 +101,7 @@ export class Job implements AsyncIterable<JobEvent> {
     return this.events()
   }
 
-  /** The events, from the first that this job has. @throws ServiceError where the job cannot be followed to its end */
+  /** Yields the events after the attach point. @throws ServiceError where the job cannot be followed to its end */
   async *events({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<JobEvent, void, void> {
     const leave = this.#follow()
     const { events, changed } = this.#history
@@ -126,8 +129,8 @@ export class Job implements AsyncIterable<JobEvent> {
   }
 
   /**
-   * Asks for the job to end; doing so again changes nothing. The snapshot given back is final only where its status is terminal: what runs
-   * may still complete before the cancellation takes effect.
+   * Requests the cancellation of the job. A repeated request has no effect. The returned snapshot is final only where its status is
+   * terminal. Running nodes may still complete before the cancellation takes effect.
    */
   async cancel({ signal }: { signal?: AbortSignal } = {}): Promise<JobSnapshot> {
     const snapshot = await (await this.#getTransport(signal)).cancel(this.job_id, signal)
@@ -144,7 +147,7 @@ export class Job implements AsyncIterable<JobEvent> {
     }
   }
 
-  /** Follows the job as long as anybody wants it. */
+  /** Follows the job as long as a caller needs it. */
   #follow(): () => void {
     this.#followers++
     if (!this.#following && !this.#history.isComplete) this.#startFollowing()
@@ -152,7 +155,7 @@ export class Job implements AsyncIterable<JobEvent> {
     return () => {
       if (left) return
       left = true
-      // Who goes from one way of reading to another does not lose the connection in between; what is left of a job that has ended is on its way.
+      // A caller that changes from iterating to waiting keeps the connection. For an ended job, the remaining events are still under way.
       if (--this.#followers === 0) setTimeout(() => this.#stopWhenUnfollowed(), 0)
     }
   }
@@ -178,7 +181,7 @@ export class Job implements AsyncIterable<JobEvent> {
       .finally(() => {
         this.#closeSignal.removeEventListener('abort', end)
         this.#following = null
-        // Somebody may have come while the last one left.
+        // A new follower may have come while the last one left.
         if (following.signal.aborted && !this.#closeSignal.aborted && this.#followers > 0) this.#startFollowing()
       })
   }

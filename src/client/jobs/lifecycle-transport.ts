@@ -1,4 +1,4 @@
-// Jobs by the lifecycle profile's own operations, over the socket: idempotent submission, subscription from a sequence.
+// Jobs by the operations of the lifecycle profile over the socket: idempotent submission, subscription after a sequence.
 
 import type { JobSnapshot, SubmitJobRequest, SubscribeJobResponse } from '../../../generated/types.ts'
 import type { ResolvedClientOptions } from '../client-options.ts'
@@ -37,7 +37,7 @@ export class LifecycleJobTransport implements JobTransport {
       (await this.#rpc.call('get_workflow_interface', { id: workflow_id, version: 1 }, signal)).etag
     const request: SubmitJobRequest = {
       client_request_id: options.client_request_id ?? createUuid(),
-      // Made once: every attempt has the same key and the same body.
+      // The body is made once, so that every attempt has the same key and the same body.
       idempotency_key: options.idempotency_key ?? createUuid(),
       workflow_id,
       workflow_etag,
@@ -91,12 +91,12 @@ export class LifecycleJobTransport implements JobTransport {
     const answer: SubscribeJobResponse = await this.#rpc.callOn(link, 'subscribe_job', request, signal)
     const { snapshot, replay_from_sequence } = answer
     history.applySnapshot(snapshot)
-    // What is past its retention will not come; the snapshot counts in its place.
+    // Events past their retention do not come. The snapshot counts in their place.
     const first = replay_from_sequence ?? snapshot.last_sequence + 1
     if (first > history.last_sequence + 1) history.skipTo(first - 1)
   }
 
-  /** Until the job is complete, or something is missing for too long. @throws ServiceError where the connection is lost */
+  /** Reads until the job is complete, or an event is missing for too long. @throws ServiceError where the connection is lost */
   async #readUntilGapOrEnd(
     link: FrameChannel,
     history: JobHistory,

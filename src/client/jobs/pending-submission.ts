@@ -1,4 +1,4 @@
-// A submission on its way: whether the server may have it, and what ends it when its caller gives up.
+// A submission under way. It tracks whether the server may have received it, and ends it when its caller gives up.
 
 export class PendingSubmission {
   readonly #callerSignal: AbortSignal | undefined
@@ -7,10 +7,10 @@ export class PendingSubmission {
   readonly #onCallerAbort = () => {
     if (!this.#mayHaveArrived || !this.#awaitsOutcome) this.abort(this.#callerSignal!.reason)
   }
-  /** Whether the server may have it, and has not refused it. */
+  /** Whether the server may have received the submission, and has not refused it. */
   #mayHaveArrived = false
 
-  /** `keep`: what may have arrived is seen through when `given` is aborted. */
+  /** `keep`: after an abort, the client still waits for the answer of a submission that may have arrived. */
   constructor(given: AbortSignal | undefined, keep: boolean) {
     this.#callerSignal = given
     this.#awaitsOutcome = keep
@@ -18,17 +18,17 @@ export class PendingSubmission {
     if (given?.aborted) this.#onCallerAbort()
   }
 
-  /** Ends the submission. */
+  /** Aborts when the submission ends. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
-  /** It is sent now. */
+  /** Records that the submission is sent. */
   markSent(): void {
     this.#mayHaveArrived = true
   }
 
-  /** The server has refused it, or cannot have got it: once it was given up, it is not sent again. */
+  /** Records that the server refused or cannot have received the submission. After an abort it is not sent again. */
   markRefused(): void {
     this.#mayHaveArrived = false
     if (this.#callerSignal?.aborted) this.#onCallerAbort()
@@ -38,7 +38,7 @@ export class PendingSubmission {
     this.#controller.abort(reason)
   }
 
-  /** Lets go of the caller's signal. */
+  /** Removes the listener from the caller's signal. */
   detach(): void {
     this.#callerSignal?.removeEventListener('abort', this.#onCallerAbort)
   }

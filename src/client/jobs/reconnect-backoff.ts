@@ -1,4 +1,4 @@
-// How long a follower has been without a connection: it goes on with growing delays, until it has been too long.
+// Delays between the attempts of a follower to reconnect. The delays grow, until the follower has been without a connection for too long.
 
 import { sleep } from '../abortable-waits.ts'
 import { backoffDelayMs, type ResolvedClientOptions } from '../client-options.ts'
@@ -13,7 +13,7 @@ export class ReconnectBackoff {
     this.#settings = settings
   }
 
-  /** There was a connection. Only one that brought something new makes the next delays short again. */
+  /** Records a connection. Only a connection with progress resets the delay. */
   recordConnection(progress: boolean): void {
     if (progress) this.#failures = 0
     this.#disconnectedSince = null
@@ -21,7 +21,7 @@ export class ReconnectBackoff {
 
   /**
    * Waits before the next attempt, at least for `least_ms`.
-   * @throws the error, where trying again is of no use or has lasted too long
+   * @throws the error, where it is not retryable or the time limit is reached
    */
   async waitBeforeRetry(error: unknown, signal: AbortSignal, least_ms = 0): Promise<void> {
     signal.throwIfAborted()

@@ -1,4 +1,4 @@
-// Server-sent events (WHATWG HTML, section 9.2), as far as a client of jobs needs them: ids, data, the time to wait before coming back.
+// Parses server-sent events (WHATWG HTML, section 9.2) as far as a client of jobs needs them: ids, data and the reconnection time.
 
 import { raceAbort } from '../abortable-waits.ts'
 import { networkError } from '../errors.ts'
@@ -9,7 +9,7 @@ export interface ServerSentEvent {
   data: string
 }
 
-/** The texts of a body as they come. A silence of `silence_ms` breaks it off. @throws NETWORK_ERROR, and the signal's reason */
+/** Yields the text of a body as it arrives, until it is silent for `silence_ms`. @throws NETWORK_ERROR, and the signal's reason */
 async function* readTextChunks(
   body: ReadableStream<Uint8Array> | null,
   silence_ms: number,
@@ -25,7 +25,7 @@ async function* readTextChunks(
       yield decoder.decode(value, { stream: true })
     }
   } finally {
-    // Whoever leaves early wants the rest no more.
+    // A reader that leaves early does not need the rest.
     void reader.cancel().catch(() => {})
   }
 }
@@ -35,15 +35,15 @@ function readWithIdleTimeout(
   silence_ms: number,
 ): ReturnType<typeof reader.read> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(networkError('The stream of events fell silent.')), silence_ms)
+    const timer = setTimeout(() => reject(networkError('The stream of events sent nothing for too long.')), silence_ms)
     reader
       .read()
-      .then(resolve, (error: unknown) => reject(networkError('The stream of events broke off.', error)))
+      .then(resolve, (error: unknown) => reject(networkError('The stream of events broke.', error)))
       .finally(() => clearTimeout(timer))
   })
 }
 
-/** The events of a body; `onRetry` is told how long the server wants one to stay away after the end, in milliseconds. */
+/** Yields the events of a body. `onRetry` gets the reconnection time that the server asks for, in milliseconds. */
 export async function* readServerSentEvents(
   body: ReadableStream<Uint8Array> | null,
   silence_ms: number,
@@ -71,7 +71,7 @@ class PendingEvent {
   readonly data: string[] = []
 }
 
-/** Lines end with CR, LF or both. A CR at the end of a text may be half of an end. */
+/** Lines end with CR, LF or both. A CR at the end of a chunk may be the first half of a line end. */
 async function* splitLines(parts: AsyncIterable<string>): AsyncGenerator<string, void, void> {
   let rest: string[] = []
   let half = false

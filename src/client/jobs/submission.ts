@@ -1,5 +1,5 @@
-// One submission, and what becomes of it when its caller gives up: nothing is sent any more, but what may have arrived is waited for,
-// so that the job that it made can be told of, or cancelled.
+// Submits a job, and handles a caller that gives up. Nothing more is sent then, but the answer of a request that may have arrived is
+// awaited. The caller then learns of the job, or the job is cancelled.
 
 import { raceAbort } from '../abortable-waits.ts'
 import type { BackgroundTasks } from '../background-tasks.ts'
@@ -13,7 +13,7 @@ export interface AbortableSubmissionParts {
   readonly backgroundTasks: BackgroundTasks
 }
 
-/** The job, once it is accepted. @throws ServiceError, or the reason of the signal */
+/** Resolves with the accepted job. @throws ServiceError, or the reason of the signal */
 export async function submitAbortable(
   { signal, cancel_on_abort = false, onAccepted }: SubmitOptions,
   { submit, createJob, backgroundTasks }: AbortableSubmissionParts,

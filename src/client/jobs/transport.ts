@@ -1,33 +1,39 @@
-// What a client can do with jobs, whichever operations the server has for it.
+// What a client can do with jobs, over any operations of the server.
 
 import type { JobSnapshot, JobStatus } from '../../../generated/types.ts'
 import type { WorkflowInputs } from '../workflow-value-types.ts'
 import type { JobHistory } from './history.ts'
 import type { PendingSubmission } from './pending-submission.ts'
 
-/** How a job is submitted. What a door has no use for is ignored by it. */
+/** The options of a submission. A transport ignores the options that it does not support. */
 export interface SubmitOptions {
   /**
-   * Aborting it gives up the wait for the acknowledgement, at once. What has not left is not sent; a job that is accepted all the same runs on,
-   * unless `cancel_on_abort` is set. `onAccepted` is told of it, and submitting again with the same `idempotency_key` gives it.
+   * Aborting it ends the wait for the acknowledgement at once. An unsent submission is not sent. A job that is accepted nevertheless runs
+   * on, unless `cancel_on_abort` is set. `onAccepted` gets its id, and another submission with the same `idempotency_key` returns it.
    */
   signal?: AbortSignal
-  /** True: a job that is accepted after `signal` was aborted is cancelled, in the background. */
+  /** True: a job that is accepted after `signal` was aborted is cancelled in the background. */
   cancel_on_abort?: boolean
-  /** Is given the job's id as soon as it is known, also after `signal` was aborted. What it throws is handed on, unless nobody waits any more. */
+  /**
+   * Gets the job's id as soon as it is known, even after `signal` was aborted. Its
+   * error rejects the submission, unless the caller has given up.
+   */
   onAccepted?: (job_id: string) => void
-  /** Makes repeated submissions one, within the time that capabilities advertise, where the server has jobs of the profile. Absent: a random one. */
+  /**
+   * Deduplicates repeated submissions within the time that the capabilities tell,
+   * where the server has jobs of the profile. Absent: a random key.
+   */
   idempotency_key?: string
-  /** Correlates logs. Absent: a random one. */
+  /** Correlates logs. Absent: a random id. */
   client_request_id?: string
-  /** The etag of the workflow that the inputs were made for. Absent: it is read beforehand. */
+  /** The etag of the workflow that the inputs match. Absent: the client reads the current one. */
   workflow_etag?: string
   workspace_id?: string
-  /** False: wait behind a running job of the same workflow. */
+  /** False: the job waits behind a running job of the same workflow. */
   concurrent?: boolean
 }
 
-/** A job as it was acknowledged. */
+/** An acknowledged job. */
 export interface SubmittedJob {
   job_id: string
   workflow_id: string

@@ -1,4 +1,4 @@
-// Sockets in browsers: the global WebSocket. It cannot send headers, so the token travels in the query, as the contract allows.
+// Sockets in browsers. The global WebSocket cannot send headers, so the token travels in the query, as the contract allows.
 import type { PlatformSocket, SocketOpener } from './platform-socket.ts'
 
 export const openBrowserSocket: SocketOpener = (url, token, events) => {
@@ -21,7 +21,7 @@ export const openBrowserSocket: SocketOpener = (url, token, events) => {
     send: (data) => ws.send(data as Uint8Array<ArrayBuffer> | string),
     close: () => ws.close(1000),
     terminate() {
-      // A handshake with a peer that is gone takes as long as the browser likes.
+      // A browser's closing handshake with a lost peer has no time limit that the client could set.
       ws.close()
       end(1006, '')
     },

@@ -1,4 +1,4 @@
-// One open socket: frames in and out, and its end. Silence beyond what the keep-alive promises is an end as well.
+// One open socket with its frames and its end. The socket ends when the server is silent for longer than the keep-alive allows.
 import type { SocketEncoding } from '../../../generated/types.ts'
 import type { ResolvedClientOptions } from '../client-options.ts'
 import { networkError } from '../errors.ts'
@@ -7,15 +7,15 @@ import { decodeFrame, encodeFrame } from './frame-codec.ts'
 import type { PlatformSocket, SocketEnd } from './platform-socket.ts'
 
 interface QueuedFrame {
-  /** Null once it was withdrawn. */
+  /** Null after the frame was withdrawn. */
   data: Uint8Array | string | null
   readonly onSent: (() => void) | undefined
 }
 
 export class FrameChannel {
-  /** Whether the server has answered a request on it: it took the credential. */
+  /** Whether the server has accepted the credential: it has answered a request on this socket. */
   isAuthenticated = false
-  /** Once it is set, nothing is sent any more. */
+  /** Nothing is sent after it is set. */
   end: SocketEnd | null = null
   readonly #socket: PlatformSocket
   readonly #encoding: SocketEncoding
@@ -36,19 +36,19 @@ export class FrameChannel {
     this.#encoding = encoding
     this.#maxPerSecond = messages_per_second
     this.#idleTimer = setInterval(() => {
-      if (performance.now() - this.#lastActivity > silence_ms) this.terminate('The connection fell silent.')
+      if (performance.now() - this.#lastActivity > silence_ms) this.terminate('The connection was silent for too long.')
     }, silence_ms / 4)
-    // Frames come in either encoding until this is acknowledged, and are understood in both at any time.
+    // Frames have either encoding until the server acknowledges this command. The client always understands both.
     if (encoding === 'json-text') this.send({ command: 'set_mode', data: { mode: 'text' } })
   }
 
   /**
-   * Sends a frame, in its turn where there are many, and calls `onSent` when it leaves.
-   * @returns a function that withdraws the frame, as long as it has not left
-   * @throws ServiceError where the connection is gone, or the frame cannot be sent
+   * Queues a frame, and calls `onSent` when it is sent.
+   * @returns a function that withdraws the frame, as long as it is not sent
+   * @throws ServiceError where the connection has ended, or the frame cannot be encoded
    */
   send(frame: UnknownRecord, onSent?: () => void): () => void {
-    if (this.end) throw networkError('The connection is gone.')
+    if (this.end) throw networkError('The connection has ended.')
     const unsent: QueuedFrame = { data: encodeFrame(frame, this.#encoding), onSent }
     this.#sendQueue.push(unsent)
     this.#flush()
@@ -57,7 +57,7 @@ export class FrameChannel {
     }
   }
 
-  /** What a message holds; null for one that cannot be read. */
+  /** Decodes a message. Null where it cannot be read. */
   decode(data: Uint8Array | string): UnknownRecord | null {
     this.recordActivity()
     return decodeFrame(data)
@@ -72,13 +72,13 @@ export class FrameChannel {
     this.markEnded({ code: 1000, reason: '', status: null, retry_after: null, isStatusHidden: false })
   }
 
-  /** Gives the connection up without a handshake. */
+  /** Ends the connection without a closing handshake. */
   terminate(reason: string): void {
     this.#socket.terminate()
     this.markEnded({ code: 1006, reason, status: null, retry_after: null, isStatusHidden: false })
   }
 
-  /** The socket has ended; the first word counts. */
+  /** Records the end of the socket. The first reason counts. */
   markEnded(end: SocketEnd): void {
     if (this.end) return
     this.end = end
@@ -94,14 +94,14 @@ export class FrameChannel {
     })
   }
 
-  /** Tells those who use it that it is lost: with the error that forbids another one, or null. */
+  /** Notifies the users of the connection that it is lost. `fatal` is the error that forbids a new connection, or null. */
   notifyWatchers(fatal: unknown): void {
     this.#lost = { fatal }
     for (const lost of this.#watchers) lost(fatal)
     this.#watchers.clear()
   }
 
-  /** Calls `lost` when it is, as `settle` says, until the function given back is called. */
+  /** Calls `lost` with the argument of `notifyWatchers`, until the returned function is called. */
   watch(lost: (fatal: unknown) => void): () => void {
     if (this.#lost) lost(this.#lost.fatal)
     else this.#watchers.add(lost)

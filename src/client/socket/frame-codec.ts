@@ -1,4 +1,4 @@
-// Frames of the socket, in both encodings: MessagePack in binary frames, JSON in text frames.
+// Encodes and decodes the frames of the socket: MessagePack in binary frames, JSON in text frames.
 import { decode, decodeTimestampExtension, ExtensionCodec, encode } from '@msgpack/msgpack'
 import type { SocketEncoding } from '../../../generated/types.ts'
 import { encodeArgument } from '../errors.ts'
@@ -7,7 +7,7 @@ import { decodeWithProtoKeys } from '../message-pack-proto-keys.ts'
 
 const TIMESTAMP_EXTENSION = -1
 
-/** Times are strings on this wire; a timestamp of MessagePack is read as one. Other extensions stay opaque. */
+/** Times are strings on this socket, so a MessagePack timestamp is read as a string. Other extensions stay opaque. */
 const extensionCodec = new ExtensionCodec()
 extensionCodec.register({
   type: TIMESTAMP_EXTENSION,
@@ -18,13 +18,13 @@ extensionCodec.register({
   },
 })
 
-/** A frame as it is sent. @throws INVALID_ARGUMENT */
+/** @throws INVALID_ARGUMENT */
 export function encodeFrame(frame: UnknownRecord, encoding: SocketEncoding): Uint8Array | string {
   if (encoding === 'json-text') return stringifyWithBase64(frame)
   return encodeArgument('A value', () => encode(frame, { ignoreUndefined: true }))
 }
 
-/** A frame as it came, in whichever encoding; null for what no client can read. */
+/** Decodes a frame in either encoding. Null where it cannot be read. */
 export function decodeFrame(data: Uint8Array | string): UnknownRecord | null {
   try {
     const frame: unknown = typeof data === 'string' ? JSON.parse(data) : decodeMessagePack(data)

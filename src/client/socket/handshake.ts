@@ -1,4 +1,4 @@
-// One attempt at a socket: a link, or how the upgrade was refused.
+// One attempt to open a socket.
 
 import type { ResolvedClientOptions } from '../client-options.ts'
 import { parseRetryAfterMs } from '../error-response.ts'
@@ -13,7 +13,7 @@ export interface HandshakeParts {
   readonly onFrame: (frame: UnknownRecord, link: FrameChannel) => void
 }
 
-/** Opens a socket with `token`. Rejects where it takes too long, or with the signal's reason. */
+/** Opens a socket with `token`. Rejects after the time limit, or with the signal's reason. */
 export function performHandshake(
   { settings, openSocket, onFrame }: HandshakeParts,
   token: string | null,
@@ -60,7 +60,7 @@ export function performHandshake(
   })
 }
 
-/** The error of an upgrade that was refused, or of a server that could not be reached. */
+/** The error of a refused upgrade, or of an unreachable server. */
 export function toUpgradeError({ status, retry_after }: SocketEnd): ServiceError {
   if (status === null) return networkError('The socket could not be opened.')
   const retryable = status === 429 || status >= 500

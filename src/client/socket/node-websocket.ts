@@ -1,4 +1,4 @@
-// Sockets in Node: the package `ws`, with the token in the Authorization header.
+// Sockets in Node by the package `ws`, with the token in the Authorization header.
 import WebSocket, { type RawData } from 'ws'
 import type { PlatformSocket, SocketEnd, SocketListener, SocketOpener } from './platform-socket.ts'
 
@@ -25,7 +25,7 @@ function forwardEvents(ws: WebSocket, events: SocketListener): void {
     request.destroy()
     ws.terminate()
   })
-  // Every error is followed by `close`, which says all that is needed.
+  // `close` follows every error and holds all that is needed.
   ws.on('error', () => {})
   ws.on('close', (code, reason) =>
     events.onClose({ code, reason: reason.toString(), isStatusHidden: false, ...refused }),

@@ -1,23 +1,23 @@
-// What a socket is to the client, whoever makes it: `ws` in Node, the browser's own in a page.
+// The socket interface of the client. Node implements it with `ws`, browsers with WebSocket.
 
 /** How a socket ended. */
 export interface SocketEnd {
-  /** The close code (RFC 6455, section 7.4); 1006 where there was no closing handshake. */
+  /** The close code (RFC 6455, section 7.4). 1006 where there was no closing handshake. */
   code: number
   reason: string
-  /** The HTTP status of a refused upgrade; null where there was none, or it cannot be seen. */
+  /** The HTTP status of a refused upgrade. Null where there was none, or it is hidden. */
   status: number | null
   /** `Retry-After` of a refused upgrade. */
   retry_after: string | null
-  /** Whether a refusal would have looked the same: browsers do not show the answer to an upgrade. */
+  /** Whether a refused upgrade would look the same. Browsers hide the answer to an upgrade. */
   isStatusHidden: boolean
 }
 
-/** What a socket tells. After `closed` it tells nothing more. */
+/** Listens to a socket. Nothing follows `onClosed`. */
 export interface SocketListener {
   onOpen(): void
   onMessage(data: Uint8Array | string): void
-  /** A sign of life that is no frame. */
+  /** A sign of life other than a frame. */
   onActivity(): void
   onClose(end: SocketEnd): void
 }
@@ -25,7 +25,7 @@ export interface SocketListener {
 export interface PlatformSocket {
   send(data: Uint8Array | string): void
   close(): void
-  /** Lets go of a peer that does not answer. */
+  /** Ends a connection whose peer does not answer. */
   terminate(): void
 }
 

@@ -1,4 +1,4 @@
-// The connection to `/ws`: opened when somebody needs it, opened again with growing delays when it is lost, closed when nobody needs it.
+// The connection to `/ws`. It opens at the first use, reopens with growing delays when it is lost, and closes when it is unused.
 
 import { raceAbort, sleep } from '../abortable-waits.ts'
 import { backoffDelayMs, isRetryAfterTooLong } from '../client-options.ts'
@@ -12,7 +12,7 @@ const POLICY_VIOLATION = 1008
 
 export interface ReconnectingConnectionParts extends HandshakeParts {
   readonly tokens: TokenSource
-  /** Rejects where the credential is refused: for sockets that cannot see why an upgrade failed. */
+  /** Rejects where the server refuses the credential. Browsers need it, because they hide why an upgrade failed. */
   readonly probeCredential: () => Promise<void>
 }
 
@@ -30,18 +30,18 @@ export class ReconnectingConnection {
   #isRunning = false
   #isClosed = false
   #idleTimer: ReturnType<typeof setTimeout> | null = null
-  /** Ends the attempt, or the wait for the next one, that nobody needs any more. */
+  /** Aborts an attempt, or the wait for the next one, that is no longer needed. */
   #attemptController = new AbortController()
-  /** Why there is no connection, for the next one who asks: whoever holds it was busy when that was found. */
+  /** Why there is no connection, for the next caller. Its holder was busy when the error was found. */
   #refusal: { error: unknown } | null = null
-  /** Whether a new token was asked for since the server last took one. */
+  /** Whether a new token was requested since the server last accepted one. */
   #hasRenewedToken = false
 
   constructor(parts: ReconnectingConnectionParts) {
     this.#parts = parts
   }
 
-  /** Keeps the connection until the function given back is called. */
+  /** Keeps the connection open until the returned function is called. */
   hold(): () => void {
     this.#holders++
     if (this.#idleTimer !== null) clearTimeout(this.#idleTimer)
@@ -55,7 +55,7 @@ export class ReconnectingConnection {
   }
 
   /**
-   * The open connection, or the next one. Whoever asks holds it.
+   * Returns the open connection, or opens one. The caller holds it.
    * @throws ServiceError where the credential is refused, or after as many failures as the settings allow
    */
   async acquireChannel(signal?: AbortSignal): Promise<FrameChannel> {
@@ -80,11 +80,11 @@ export class ReconnectingConnection {
     }
   }
 
-  /** The token was refused in an answer: the next connection has another one. @returns false where that was tried already */
+  /** Handles a token that an answer refused: the next connection uses a new token. @returns false where that was tried before */
   async rejectToken(link: FrameChannel): Promise<boolean> {
     if (this.#hasRenewedToken || !this.#parts.tokens.isRenewable) return false
     await this.#renewToken()
-    link.terminate('The credential was refused.')
+    link.terminate('The server refused the credential.')
     return true
   }
 
@@ -148,7 +148,7 @@ export class ReconnectingConnection {
     return end
   }
 
-  /** What the end of a connection forbids; null where another one may be opened. */
+  /** The error of a connection's end that forbids a new connection. Null where a new one may be opened. */
   async #findFatalEnd({ code, reason }: SocketEnd): Promise<ServiceError | null> {
     if (code !== POLICY_VIOLATION || /too many/i.test(reason)) return null
     if (this.#hasRenewedToken)
@@ -163,7 +163,7 @@ export class ReconnectingConnection {
     await tokens.renew(await tokens.current())
   }
 
-  /** One attempt, or two where the first finds that the token has to be renewed. */
+  /** Opens a connection. Makes a second attempt where the first finds that the token has to be renewed. */
   async #openChannel(signal: AbortSignal): Promise<FrameChannel> {
     const { tokens, probeCredential } = this.#parts
     const token = await tokens.current(signal)

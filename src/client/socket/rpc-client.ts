@@ -1,5 +1,5 @@
-// Commands that are answered by exactly one reply, correlated by their `request_id`, and events of jobs by their `job_id`.
-// All of these commands either read or are idempotent, so one whose answer was lost is sent again.
+// Sends RPC commands and correlates each reply by its `request_id`. Events of jobs are correlated by their `job_id`. All commands read or
+// are idempotent, so a command whose answer is lost is sent again.
 
 import type { WsCommandData, WsRpcCommand, WsRpcResults } from '../../../generated/messages.ts'
 import { sleep } from '../abortable-waits.ts'
@@ -30,7 +30,7 @@ export class RpcClient {
 
   /**
    * Sends a command until it is answered, or until its attempts are used up.
-   * @throws ServiceError with the code that the server gave
+   * @throws ServiceError with the server's code
    */
   async call<C extends WsRpcCommand>(
     command: C,
@@ -59,7 +59,7 @@ export class RpcClient {
     }
   }
 
-  /** Sends a command once; one that nobody waits for any more does not leave. A reply that comes later, or a second one, is nobody's. */
+  /** Sends a command once. An abandoned command is withdrawn, and a late or second reply is ignored. */
   async callOn<C extends WsRpcCommand>(
     link: FrameChannel,
     command: C,
@@ -95,7 +95,7 @@ export class RpcClient {
     }
   }
 
-  /** Hands the events of a job to `take`, until the function given back is called. */
+  /** Passes the events of a job to `take`, until the returned function is called. */
   addEventListener(job_id: string, take: (event: unknown) => void): () => void {
     const listeners = this.#listeners.get(job_id) ?? new Set()
     this.#listeners.set(job_id, listeners.add(take))
@@ -105,7 +105,7 @@ export class RpcClient {
     }
   }
 
-  /** Takes a frame of any kind; those that nobody here knows are skipped. */
+  /** Handles a frame of any kind. Unknown frames are skipped. */
   handleFrame(frame: UnknownRecord, link: FrameChannel): void {
     if (frame.type === 'rpc_response') this.#settleRpc(frame, link)
     else if (frame.type === 'job_event' && typeof frame.job_id === 'string')
@@ -124,7 +124,7 @@ export class RpcClient {
   }
 }
 
-/** Whether the command may have arrived all the same. */
+/** Whether the command may have arrived nevertheless. */
 function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'NETWORK_ERROR' || error.code === 'TIMEOUT')
 }

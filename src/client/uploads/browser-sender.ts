@@ -1,8 +1,8 @@
-// Uploads in browsers: XMLHttpRequest, the one thing there that tells how much was sent. Where it is missing, as in service workers, `fetch`.
+// Uploads in browsers by XMLHttpRequest, which alone reports progress there. Where it is missing, as in service workers, by `fetch`.
 import { parseJsonOrNull, toUploadResponse } from './node-sender.ts'
 import type { UploadRequest, UploadResponse, UploadSender } from './upload.ts'
 
-/** As much of XMLHttpRequest as is used here. */
+/** The part of XMLHttpRequest that is used here. */
 interface XmlHttpRequest {
   readonly status: number
   readonly responseText: string
@@ -33,7 +33,7 @@ export const sendUploadAsForm: UploadSender = async (file, token) => {
   return answer
 }
 
-/** Browsers send streams only over HTTP/2: what comes as one is gathered first. */
+/** Browsers send streams only over HTTP/2, so a stream is read into memory first. */
 async function readIntoBlob({ source }: UploadRequest): Promise<Blob> {
   if (source instanceof Blob) return source
   const parts: Uint8Array[] = []
@@ -66,7 +66,7 @@ function sendFormByXmlHttpRequest(
       resolve({ status: request.status, headers, body: parseJsonOrNull(request.responseText) })
     }
     request.onerror = () => reject(new TypeError('The request failed.'))
-    request.onabort = () => reject(file.signal.reason ?? new TypeError('The request was broken off.'))
+    request.onabort = () => reject(file.signal.reason ?? new TypeError('The request was aborted.'))
     request.send(form)
   }).finally(() => file.signal.removeEventListener('abort', abort))
 }

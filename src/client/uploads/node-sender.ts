@@ -1,4 +1,4 @@
-// Uploads by `fetch` with a stream as its body: Node reads it as the network takes it, so what was read is what was sent.
+// Uploads by `fetch` with a stream as the body. Node reads the stream as the network accepts it, so the bytes read are the bytes sent.
 
 import { createUuid } from '../json-and-uuid.ts'
 import type { UploadRequest, UploadResponse, UploadSender } from './upload.ts'
@@ -20,7 +20,7 @@ export const sendUploadAsStream: UploadSender = async (file, token) => {
 
 export async function toUploadResponse(response: Response): Promise<UploadResponse> {
   const { ok, status, headers } = response
-  // A refusal is one without its body too; a success is none.
+  // An error status counts even where its body is lost. A success needs its body.
   const text = await response.text().catch((cause: unknown) => {
     if (ok) throw cause
     return ''
@@ -28,7 +28,7 @@ export async function toUploadResponse(response: Response): Promise<UploadRespon
   return { status, headers, body: parseJsonOrNull(text) }
 }
 
-/** What a text says as JSON, or null where it is none. */
+/** Parses a text as JSON. Null where it is not valid JSON. */
 export function parseJsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -51,7 +51,7 @@ async function* encodeMultipart(file: UploadRequest, boundary: string): AsyncGen
   yield text.encode(`\r\n--${boundary}--\r\n`)
 }
 
-/** Names in multipart (WHATWG HTML, section 4.10.21.8). */
+/** Escapes a file name for multipart (WHATWG HTML, section 4.10.21.8). */
 function escapeFileName(name: string): string {
   return name.replace(/\r\n|\r|\n/g, '%0D%0A').replaceAll('"', '%22')
 }

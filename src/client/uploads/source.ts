@@ -1,10 +1,13 @@
-// What uploads are read from: anything that bytes come in, as one kind of source.
+// Turns all kinds of upload sources into one.
 import { invalidArgumentError } from '../errors.ts'
 
-/** Bytes to upload. A stream is read as it is sent, and only once. */
+/** Bytes to upload. A stream is read once, while it is sent. */
 export type UploadSource = Blob | Uint8Array | ArrayBuffer | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** The bytes, which can be read again where they are a `Blob`; `onError` is told what the stream of the caller's throws. @throws INVALID_ARGUMENT */
+/**
+ * Returns the bytes, which can be read again where they are a `Blob`. `onError`
+ * gets the errors of the caller's stream. @throws INVALID_ARGUMENT
+ */
 export function normalizeUploadSource(
   given: UploadSource,
   onError: (error: unknown) => void,
@@ -13,14 +16,14 @@ export function normalizeUploadSource(
   if (given instanceof Uint8Array || given instanceof ArrayBuffer) return new Blob([given as never])
   if (given instanceof ReadableStream) return reportErrors(readChunks(given), onError)
   if (isAsyncIterable(given)) return reportErrors(given, onError)
-  throw invalidArgumentError('An upload takes a Blob, bytes, or a stream of bytes.')
+  throw invalidArgumentError('An upload source must be a Blob, bytes, or a stream of bytes.')
 }
 
 function isAsyncIterable(given: unknown): given is AsyncIterable<Uint8Array> {
   return typeof given === 'object' && given !== null && Symbol.asyncIterator in given
 }
 
-/** Not every browser can iterate over a stream. */
+/** Some browsers cannot iterate over a stream. */
 async function* readChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   const reader = stream.getReader()
   let whole = false
@@ -38,7 +41,7 @@ async function* reportErrors(
 ): AsyncGenerator<Uint8Array, void, void> {
   try {
     for await (const chunk of chunks) {
-      if (!(chunk instanceof Uint8Array)) throw invalidArgumentError('A stream to upload gives Uint8Arrays.')
+      if (!(chunk instanceof Uint8Array)) throw invalidArgumentError('A stream to upload must yield Uint8Arrays.')
       yield chunk
     }
   } catch (error) {

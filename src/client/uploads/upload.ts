@@ -1,4 +1,4 @@
-// Uploads into temporary storage: one file as multipart, sent again only where the server refused it and the bytes are still there.
+// Uploads one file as multipart into temporary storage. It is sent again only where the server refused it and the bytes can be read again.
 import type { TemporaryAssetUpload } from '../../../generated/types.ts'
 import { combineSignals, raceAbort, sleep } from '../abortable-waits.ts'
 import { backoffDelayMs, isRetryAfterTooLong, type ResolvedClientOptions } from '../client-options.ts'
@@ -9,24 +9,24 @@ import type { TokenSource } from '../token-source.ts'
 import { normalizeUploadSource, type UploadSource } from './source.ts'
 
 export interface UploadProgress {
-  /** Bytes of the file that were handed to the network. */
+  /** Bytes of the file that were passed to the network. */
   sent: number
-  /** Bytes of the whole file, or null where a stream does not say. */
+  /** Bytes of the whole file. Null where a stream has no known length. */
   total: number | null
 }
 
 export interface UploadOptions {
   /** The file's name. Absent: that of a `File`, else `upload`. */
   name?: string
-  /** Its MIME type. Absent: that of a `Blob`, else `application/octet-stream`. */
+  /** The MIME type. Absent: that of a `Blob`, else `application/octet-stream`. */
   content_type?: string
-  /** What it throws ends the upload, and is handed on. */
+  /** Its error ends and rejects the upload. */
   onProgress?: (progress: UploadProgress) => void
-  /** Aborting it ends the upload; nothing is left in the store. */
+  /** Aborting it ends the upload. Nothing is stored then. */
   signal?: AbortSignal
 }
 
-/** A file on its way. */
+/** A file to send. */
 export interface UploadRequest {
   readonly url: string
   readonly source: Blob | AsyncIterable<Uint8Array>
@@ -41,11 +41,11 @@ export interface UploadRequest {
 export interface UploadResponse {
   readonly status: number
   readonly headers: Pick<Headers, 'get'>
-  /** Parsed where it is JSON. */
+  /** The JSON value, where the body is JSON. */
   readonly body: unknown
 }
 
-/** Sends the file once; rejects where no answer came. */
+/** Sends the file once. Rejects where no answer came. */
 export type UploadSender = (upload: UploadRequest, token: string | null) => Promise<UploadResponse>
 
 export interface UploadParts {
@@ -54,13 +54,13 @@ export interface UploadParts {
   readonly send: UploadSender
 }
 
-/** Uploads `source`. @throws ServiceError with the code that the server gave, or `NETWORK_ERROR`; what the source or `onProgress` throws */
+/** Uploads `source`. @throws ServiceError with the server's code, or `NETWORK_ERROR`; the error of the source or of `onProgress` */
 export async function uploadFile(
   source: UploadSource,
   options: UploadOptions,
   parts: UploadParts,
 ): Promise<TemporaryAssetUpload> {
-  /** Aborted with what a function of the caller's throws: that is the end, whatever the network makes of it. */
+  /** Aborts with the error of a caller's function, which then decides the outcome. */
   const own = new AbortController()
   const { signal, done } = combineSignals(own.signal, options.signal)
   try {
@@ -80,11 +80,11 @@ async function sendUntilAccepted(
     const token = await tokens.current(file.signal)
     const { status, headers, body } = await send(file, token).catch((cause: unknown) => {
       file.signal.throwIfAborted()
-      throw networkError('The upload did not arrive, or its answer did not.', cause)
+      throw networkError('The upload or its answer was lost.', cause)
     })
     file.signal.throwIfAborted()
     if (status < 300 && isRecord(body)) return body as unknown as TemporaryAssetUpload
-    if (status < 300) throw invalidAnswerError(`The answer ${status} to an upload is no record.`)
+    if (status < 300) throw invalidAnswerError(`The answer ${status} to an upload is not a JSON object.`)
     const error = parseServiceError(status, body, headers)
     if (status === 401 && !renewed) {
       renewed = true

@@ -1,4 +1,4 @@
-// Rules that the contract keeps beyond what the documents' own standards ask: keywords, markers, tags, descriptions.
+// Rules of the contract beyond the standards of its documents: keywords, markers, tags, descriptions.
 import type { CodegenConfig } from '../../../codegen.config.ts'
 import {
   type ChannelMessage,
@@ -13,7 +13,7 @@ import { appendToPointer, isMap, type Json, type JsonMap, listOf, mapOf, textOf 
 import { type ContractOperation, listOperations } from '../documents/operations.ts'
 import { walkInlineSchemas, walkSchema } from '../documents/schema-walk.ts'
 
-/** Schemas: only the agreed keywords, a description each, and each one used. */
+/** Schemas have only allowed keywords and a description, and a document uses each of them. */
 export function checkSchemas(
   source: ContractSource,
   used: ReadonlySet<string>,
@@ -26,7 +26,7 @@ export function checkSchemas(
     if (!isMap(schema) || '$ref' in schema) return
     for (const keyword of Object.keys(schema)) {
       if (!known.has(keyword))
-        problems.push({ file, pointer: appendToPointer(pointer, keyword), message: 'is no agreed keyword' })
+        problems.push({ file, pointer: appendToPointer(pointer, keyword), message: 'is not an allowed keyword' })
     }
   }
   for (const [name, { file, schema }] of source.schemas) {
@@ -38,7 +38,7 @@ export function checkSchemas(
   for (const [file, document] of Object.entries(documents)) walkInlineSchemas(document, check(file))
 }
 
-/** Operations: markers, one tag of the root's, text, unique ids, a wildcard that is the last parameter. */
+/** Operations have markers, one tag of the root, texts and unique ids. A wildcard is the last path parameter. */
 export function checkOperations(
   document: JsonMap,
   file: string,
@@ -52,7 +52,8 @@ export function checkOperations(
     if (!/^[a-z][a-zA-Z0-9]*$/.test(operation.operationId)) say('has no camelCase operationId')
     if (seen.has(operation.operationId)) say(`has the operationId ${operation.operationId} of another operation`)
     seen.add(operation.operationId)
-    if (!tags.has(operation.tag) || listOf(operation.node.tags).length !== 1) say('has not exactly one tag of the root')
+    if (!tags.has(operation.tag) || listOf(operation.node.tags).length !== 1)
+      say('must have exactly one tag of the root')
     checkTexts(operation.node, ['summary', 'description'], say)
     checkMarkers(operation.node, config.markers.operation, ['x-svc-implementation'], say)
     checkOperation(operation, say)
@@ -62,15 +63,16 @@ export function checkOperations(
 function checkOperation(operation: ContractOperation, say: (message: string) => void): void {
   const { access, path, wildcard, parameters, replies, node } = operation
   const open = Array.isArray(node.security) && node.security.length === 0
-  if ((access === 'public') !== open) say('has a security that does not fit its access')
-  if (wildcard && !path.endsWith(`/{${wildcard}}`)) say('has a wildcard that is not the end of its path')
+  if ((access === 'public') !== open) say('has a security that contradicts its access')
+  if (wildcard && !path.endsWith(`/{${wildcard}}`)) say('has a wildcard before the end of its path')
   if (replies.length === 0) say('has no responses')
   const declared = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
   const named = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]!)
-  if (declared.toSorted().join() !== named.toSorted().join()) say('has path parameters that are not those of its path')
+  if (declared.toSorted().join() !== named.toSorted().join())
+    say('has path parameters that differ from those in its path')
 }
 
-/** Channel operations and messages: markers, tags, text; a command's marker is that of its operation. */
+/** Channel operations and messages have markers, tags and texts. A command has the marker of its operation. */
 export function checkChannels(
   document: JsonMap,
   file: string,
@@ -108,13 +110,13 @@ function checkCommand(
 ): void {
   const say = (message: string) => problems.push({ file, pointer, message })
   checkMarkers(node, config.markers.message, ['x-svc-kind', 'x-svc-request-id'], say)
-  if (schema === null) say('has a payload that is no reference to a schema')
+  if (schema === null) say('has a payload that is not a reference to a schema')
   if (node['x-svc-kind'] === 'rpc' && node['x-svc-result'] === undefined) say('is an RPC without x-svc-result')
   const own = operations.filter(
     (one) => one.channel === channel && one.action === 'receive' && one.messages.includes(key),
   )
   if (own.length !== 1) say('does not belong to exactly one receiving operation')
-  if (own[0] && own[0].node['x-svc-implementation'] !== implementation) say('has another marker than its operation')
+  if (own[0] && own[0].node['x-svc-implementation'] !== implementation) say('has a different marker than its operation')
 }
 
 function checkTexts(node: JsonMap, keys: readonly string[], say: (message: string) => void): void {
@@ -133,7 +135,7 @@ function checkMarkers(
   for (const [key, value] of Object.entries(node)) {
     if (!key.startsWith('x-svc-')) continue
     const allowed = markers[key]
-    if (allowed === undefined) say(`has ${key}, which is no agreed marker`)
+    if (allowed === undefined) say(`has ${key}, which is not an allowed marker`)
     else if (allowed !== null && !(allowed.length === 0 ? value === true : allowed.includes(textOf(value))))
       say(`has ${key}: ${JSON.stringify(value)}`)
   }

@@ -1,4 +1,4 @@
-// The documents before other people's rules: Redocly's recommended ones for OpenAPI, all as errors, the diagnostics of AsyncAPI's own parser.
+// Lints the documents: OpenAPI by Redocly's recommended rules, all as errors, and AsyncAPI by the diagnostics of its own parser.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ import { followPointer, type JsonMap, mapOf } from '../documents/json-pointer.ts
 export interface LintFinding {
   severity: 'error' | 'warning' | 'info'
   rule: string
-  /** Where, in the document. */
+  /** The position in the document. */
   place: string
   message: string
 }
@@ -21,7 +21,7 @@ interface RedoclyProblem {
   location?: { pointer?: string }[]
 }
 
-/** What Redocly's `recommended-strict` ruleset says of an OpenAPI document. */
+/** Lints an OpenAPI document with Redocly's `recommended-strict` ruleset. */
 export async function lintOpenapi(document: JsonMap): Promise<LintFinding[]> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-lint-'))
   try {
@@ -43,17 +43,17 @@ export async function lintOpenapi(document: JsonMap): Promise<LintFinding[]> {
 
 function isAllowedFinding(document: JsonMap, rule: string, place: string): boolean {
   if (rule === 'no-unused-components') return isReferredTo(document, place)
-  // An operation that leads elsewhere does nothing else.
+  // An operation that redirects has no 2xx status.
   return rule === 'operation-2xx-response' && mapOf(followPointer(document, place.slice(1)))['302'] !== undefined
 }
 
-/** Redocly does not look into the rules of schemas, which refer to others. */
+/** Redocly does not follow the references of schemas. */
 function isReferredTo(document: JsonMap, place: string): boolean {
   return JSON.stringify(document).includes(`"$ref":"${place}"`)
 }
 
-// Replies are open, so an example may hold more than its schema names. Some fixed paths cross (`/api/workflows/{id}/run`,
-// `/api/workflows/public/{id}`); a concrete segment goes before a template there.
+// Answers are open, so an example may hold more members than its schema. Some fixed paths overlap (`/api/workflows/{id}/run`,
+// `/api/workflows/public/{id}`); there a literal segment takes precedence over a parameter.
 const REDOCLY_RULES = `extends: [recommended-strict]
 telemetry: off
 rules:
@@ -63,7 +63,7 @@ rules:
   no-invalid-parameter-examples: { severity: error, allowAdditionalProperties: true }
 `
 
-/** Runs the command line without telemetry and update checks. */
+/** Runs Redocly without telemetry and update checks. */
 function runRedocly(file: string, folder: string): Promise<string> {
   const manifest = createRequire(import.meta.url).resolve('@redocly/cli/package.json')
   const command = join(dirname(manifest), 'bin/cli.js')
@@ -81,7 +81,7 @@ function runRedocly(file: string, folder: string): Promise<string> {
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' }
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, { cwd: folder, env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
-      // It exits with 1 when it finds something, and then still prints its findings.
+      // It exits with 1 where it finds a problem, and still prints its findings.
       if (stdout.trimStart().startsWith('{')) resolve(stdout)
       else reject(new Error(`redocly could not lint the document: ${stderr || error?.message}`))
     })
@@ -90,7 +90,7 @@ function runRedocly(file: string, folder: string): Promise<string> {
 
 const SEVERITIES = ['error', 'warning', 'info', 'info'] as const
 
-/** What the parser of AsyncAPI says of a document. */
+/** Lints an AsyncAPI document with AsyncAPI's parser. */
 export async function lintAsyncapi(document: JsonMap): Promise<LintFinding[]> {
   const { Parser } = await import('@asyncapi/parser')
   const diagnostics = await new Parser().validate(JSON.stringify(document))

@@ -1,4 +1,4 @@
-// The error catalogue's shape: UPPER_SNAKE codes with a status, a type of their own, whether a retry may help, and a message.
+// Checks the error catalogue: UPPER_SNAKE codes with a status, a unique type, a retryable flag and a message.
 import type { ContractProblem } from '../documents/contract-problems.ts'
 import { appendToPointer, type JsonMap, mapOf } from '../documents/json-pointer.ts'
 
@@ -12,8 +12,8 @@ export function checkErrorCatalogue(errors: JsonMap, file: string, problems: Con
     if (!/^[a-z][a-z0-9_]*$/.test(String(type))) say('has no snake_case type')
     if (types.has(type)) say(`has the type of ${types.get(type)}`)
     if (typeof retryable !== 'boolean') say('does not say whether it is retryable')
-    if (typeof message !== 'string' || !message.endsWith('.')) say('has no message that is a sentence')
-    if (Object.keys(others).length > 0) say(`has ${Object.keys(others).join(', ')}`)
+    if (typeof message !== 'string' || !message.endsWith('.')) say('must have a message that ends with a full stop')
+    if (Object.keys(others).length > 0) say(`has the unknown fields ${Object.keys(others).join(', ')}`)
     types.set(type, code)
   }
 }

@@ -1,4 +1,4 @@
-// The words for patterns: each pattern stands in a schema of the documents, and its words say what a text must be.
+// Checks the texts about patterns: a schema uses each pattern, and the text says what a value must be.
 import type { ContractProblem } from '../documents/contract-problems.ts'
 import { appendToPointer, isMap, type Json, type JsonMap } from '../documents/json-pointer.ts'
 
@@ -12,8 +12,9 @@ export function checkPatterns(
   for (const document of documents) collectPatterns(document, known)
   for (const [pattern, says] of Object.entries(patterns)) {
     const say = (message: string) => problems.push({ file, pointer: appendToPointer('', pattern), message })
-    if (!known.has(pattern)) say('stands in no schema')
-    if (typeof says !== 'string' || !says.startsWith('must ')) say('does not say what the text must be')
+    if (!known.has(pattern)) say('is in no schema')
+    if (typeof says !== 'string' || !says.startsWith('must '))
+      say('must say what the text must be, and begin with "must"')
   }
 }
 

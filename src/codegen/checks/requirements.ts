@@ -1,8 +1,8 @@
-// The rules for `requirements.yaml`: what it restates of the contract, for servers and for clients.
+// Checks `requirements.yaml`, which restates the contract's rules for servers and for clients.
 import type { ContractProblem } from '../documents/contract-problems.ts'
 import { appendToPointer, isMap, type Json, type JsonMap } from '../documents/json-pointer.ts'
 
-/** The texts that a requirement of each side must have; a client's may name a mutation too. */
+/** The required texts of each side. A client requirement may have a mutation as well. */
 const REQUIRED_TEXTS = { server: ['rule', 'source', 'mutation'], client: ['rule', 'source'] } as const
 const SENTENCES = ['rule', 'mutation']
 const KNOWN_FIELDS = ['id', 'rule', 'source', 'mutation']
@@ -13,11 +13,10 @@ const ID_PATTERNS = {
 
 type RequirementSide = keyof typeof REQUIRED_TEXTS
 
-/** Says what is wrong with the requirements, and where. */
 export function checkRequirements(requirements: JsonMap, file: string, problems: ContractProblem[]): void {
   for (const [side, list] of Object.entries(requirements)) {
     const pointer = appendToPointer('', side)
-    if (!(side in REQUIRED_TEXTS)) problems.push({ file, pointer, message: 'is no side that is judged' })
+    if (!(side in REQUIRED_TEXTS)) problems.push({ file, pointer, message: 'is neither `server` nor `client`' })
     else if (!Array.isArray(list)) problems.push({ file, pointer, message: 'is not a list' })
     else
       checkSide(list, side as RequirementSide, (index, message) =>
@@ -34,8 +33,8 @@ function checkSide(list: readonly Json[], side: RequirementSide, say: (index: nu
       continue
     }
     const { id = null } = requirement
-    if (typeof id !== 'string' || !ID_PATTERNS[side].test(id)) say(index, `has no id of a ${side}'s`)
-    else if (ids.has(id)) say(index, `has the id of another, ${id}`)
+    if (typeof id !== 'string' || !ID_PATTERNS[side].test(id)) say(index, `has no valid id of a ${side} requirement`)
+    else if (ids.has(id)) say(index, `has the id ${id} of another requirement`)
     ids.add(id)
     for (const problem of findTextProblems(requirement, side)) say(index, problem)
   }
@@ -47,7 +46,7 @@ function findTextProblems(requirement: JsonMap, side: RequirementSide): string[]
   const others = Object.keys(requirement).filter((key) => !KNOWN_FIELDS.includes(key))
   return [
     ...missing.map((key) => `has no ${key}`),
-    ...cut.map((key) => `has a ${key} that is no sentence`),
+    ...cut.map((key) => `has a ${key} that does not end with a full stop`),
     ...others.map((key) => `has ${key}`),
   ]
 }

@@ -1,4 +1,4 @@
-// The channels of the bundled AsyncAPI document: commands that the server takes, frames that it sends.
+// The channels of the bundled AsyncAPI document: commands to the server and frames from it.
 import {
   appendToPointer,
   type Json,
@@ -12,11 +12,11 @@ import {
 } from './json-pointer.ts'
 
 export interface ChannelMessage {
-  /** Its key in the channel. */
+  /** The key in the channel. */
   key: string
   channel: string
   pointer: string
-  /** The component schema of its payload; null where it is written in place. */
+  /** The component schema of the payload. Null where the payload is written in place. */
   schema: string | null
   implementation: string
   preview: boolean
@@ -28,14 +28,14 @@ export interface ChannelCommand extends ChannelMessage {
   request_id: string
   switch: string | null
   scope: string
-  /** The schema of its result, for commands that are answered with one. */
+  /** The schema of the result. Null for a command without a result. */
   result: string | null
 }
 
 export interface ContractChannel {
   name: string
   commands: readonly ChannelCommand[]
-  /** Messages that the server sends, in the order of the channel. */
+  /** Messages from the server, in the order of the channel. */
   frames: readonly ChannelMessage[]
 }
 
@@ -64,7 +64,6 @@ export function listChannels(document: JsonMap): ContractChannel[] {
   })
 }
 
-/** Visits every message of every channel. */
 export function forEachMessage(document: JsonMap, visit: (message: ChannelMessage) => void): void {
   for (const [channel, node] of Object.entries(mapOf(document.channels))) {
     for (const [key, message] of Object.entries(mapOf(mapOf(node).messages)))

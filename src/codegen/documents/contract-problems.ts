@@ -1,9 +1,9 @@
-// What is wrong with the contract, gathered so that an author sees everything at once.
+// Problems of the contract. They are collected, so that an author sees all of them at once.
 
 export interface ContractProblem {
-  /** Path within the contract's folder, or the name of a bundled document. */
+  /** The path within the contract's folder, or the name of a bundled document. */
   file: string
-  /** JSON pointer into the file. */
+  /** A JSON pointer into the file. */
   pointer: string
   message: string
 }
@@ -22,7 +22,7 @@ export function formatProblem({ file, pointer, message }: ContractProblem): stri
   return `${file}#${pointer}: ${message}`
 }
 
-/** Every problem once, by file and place. */
+/** Returns each problem once, by file and position. */
 export function deduplicateProblems(problems: readonly ContractProblem[]): ContractProblem[] {
   const byText = new Map(problems.map((problem) => [formatProblem(problem), problem]))
   return [...byText.keys()].sort().map((text) => byText.get(text)!)

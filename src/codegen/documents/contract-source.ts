@@ -1,4 +1,4 @@
-// Reads the contract's folder: every YAML file, every example, and one hash over all of them.
+// Reads the contract's folder: every YAML file, every example, and a hash of all of them.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,13 +11,13 @@ export interface ContractSource {
   files: ReadonlyMap<string, JsonMap>
   /** Instances by schema name and file name. */
   examples: ReadonlyMap<string, ReadonlyMap<string, Json>>
-  /** The schemas of `schemas/` by name, each with the file that holds it. */
+  /** The schemas of `schemas/` by name, each with its file. */
   schemas: ReadonlyMap<string, { file: string; schema: Json }>
-  /** SHA-256 over the paths and contents of all that was read. */
+  /** The SHA-256 of the paths and contents of all files. */
   hash: string
 }
 
-/** Reads the folder. What cannot be read or stands twice becomes a problem. */
+/** Reads the folder. A file that cannot be read, or a name that is defined twice, becomes a problem. */
 export function readContractSource(folder: string, problems: ContractProblem[]): ContractSource {
   const files = new Map<string, JsonMap>()
   const examples = new Map<string, Map<string, Json>>()

@@ -1,4 +1,4 @@
-// The contract as a whole: read, bundled and checked by its own rules.
+// The whole contract: read, bundled and checked by its own rules.
 import { existsSync, readFileSync } from 'node:fs'
 import type { CodegenConfig } from '../../../codegen.config.ts'
 import { checkChannels, checkOperations, checkSchemas } from '../checks/contract-rules.ts'
@@ -14,22 +14,22 @@ import { attachExamples, type BundledDocuments, checkExamplesPresent, checkExamp
 import { type JsonMap, mapOf, sortKeys } from './json-pointer.ts'
 
 export interface Contract extends BundledDocuments {
-  /** SHA-256 of the sources. */
+  /** The SHA-256 of the sources. */
   hash: string
   errors: JsonMap
-  /** What is said of a text that does not fit a pattern, by pattern. */
+  /** The text about a value that does not match a pattern, by pattern. */
   patterns: JsonMap
-  /** What conformance asks, by side. */
+  /** The requirements of conformance, by side. */
   requirements: JsonMap
-  /** The texts that are published as they are, by the names that they get. */
+  /** Texts that are published unchanged, by their published names. */
   pages: ReadonlyMap<string, string>
   /** Instances by schema name and file name. */
   examples: ContractSource['examples']
-  /** The file that each schema stands in. */
+  /** The file of each schema. */
   schema_files: ReadonlyMap<string, string>
 }
 
-/** Reads `config.spec` under `root` and bundles it, with everything that is wrong with it. */
+/** Reads and bundles `config.spec` below `root`. Returns the contract and all problems. */
 export function readContract(root: string, config: CodegenConfig): { contract: Contract; problems: ContractProblem[] } {
   const problems: ContractProblem[] = []
   const source = readContractSource(`${root}/${config.spec}`, problems)
@@ -62,7 +62,7 @@ function readPages(root: string, config: CodegenConfig, problems: ContractProble
   const pages = new Map<string, string>()
   for (const [name, file] of Object.entries(config.publication.pages)) {
     if (existsSync(`${root}/${file}`)) pages.set(name, readFileSync(`${root}/${file}`, 'utf8').replaceAll('\r\n', '\n'))
-    else problems.push({ file, pointer: '', message: 'is missing, and is published' })
+    else problems.push({ file, pointer: '', message: 'is missing, but the publication needs it' })
   }
   return pages
 }
@@ -87,7 +87,7 @@ function checkContract(
   checkPatterns(contract.patterns, Object.values(documents), 'patterns.yaml', problems)
   checkRequirements(contract.requirements, 'requirements.yaml', problems)
   checkExamplesPresent(contract, source, config, problems)
-  // What ajv cannot compile would hide the reasons found so far, and so would a schema of which no form can be made.
+  // ajv throws for a schema that it cannot compile, and so does the portable form. The problems found so far must not be lost.
   try {
     checkExamplesValid(contract, source, config, problems)
     for (const [file, document] of Object.entries(documents))

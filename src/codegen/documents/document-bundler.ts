@@ -1,5 +1,5 @@
-// Makes one document of a root and the files that it refers to. Schemas become components; everything else is written in place.
-// Within AsyncAPI operations, references into a channel's file become references to that channel in the document.
+// Bundles a root and its referenced files into one document. Schemas become components; everything else is inlined. Within AsyncAPI
+// operations, references into a channel's file become references to that channel in the document.
 import { posix } from 'node:path'
 import type { ContractProblem } from './contract-problems.ts'
 import type { ContractSource } from './contract-source.ts'
@@ -18,11 +18,11 @@ import {
 
 export interface BundledDocument {
   document: JsonMap
-  /** Names of the schemas that the document reaches. */
+  /** Names of the schemas that the document uses. */
   schemas: ReadonlySet<string>
 }
 
-/** Bundles one document. A reference that cannot be followed is a problem, and what it stands for is left out. */
+/** Bundles one document. An unresolvable reference becomes a problem, and its target is left out. */
 export function bundleDocument(source: ContractSource, root: string, problems: ContractProblem[]): BundledDocument {
   const value = source.files.get(root)
   if (!value) {
@@ -38,34 +38,34 @@ export function bundleDocument(source: ContractSource, root: string, problems: C
   return { document, schemas: run.reached }
 }
 
-/** Keys whose members are names chosen by the author, not keywords. */
+/** Keywords whose members are names that the author chooses. */
 const NAME_MAP_KEYWORDS = new Set([
   ...['paths', 'parameters', 'headers', 'responses', 'requestBodies', 'content', 'callbacks'],
   ...['channels', 'operations', 'messages', 'schemas', 'properties'],
 ])
-/** Keys whose value is data, in which `$ref` would mean nothing. */
+/** Keywords whose value is data. `$ref` has no meaning in it. */
 const LITERAL_KEYWORDS = new Set(['example', 'examples', 'default', 'const', 'enum'])
 
 interface BundlePosition {
   file: string
-  /** Where in the file. */
+  /** The position in the file. */
   pointer: string
-  /** Where in the document. */
+  /** The position in the document. */
   at: string
   /** Whether the keys of this map are names. */
   names: boolean
-  /** References that are being followed, to notice a circle. */
+  /** References that are being resolved, to detect a circle. */
   through: readonly string[]
 }
 
-/** One bundling. */
+/** The state of one bundling. */
 interface BundleRun {
   readonly source: ContractSource
   readonly root: string
-  /** The channels of the root by their files. */
+  /** The root's channels by their files. */
   readonly channels: ReadonlyMap<string, string>
   readonly problems: ContractProblem[]
-  /** The schemas met so far. */
+  /** The schemas found so far. */
   readonly reached: Set<string>
 }
 
@@ -76,7 +76,7 @@ function indexChannelFiles(root: JsonMap): Map<string, string> {
   return new Map(files)
 }
 
-/** The schemas that were met, and those that they refer to: the set grows while it is walked. */
+/** Rewrites the found schemas and the schemas that they refer to. The set grows during the walk. */
 function rewriteReachedSchemas(run: BundleRun): JsonMap {
   const schemas: JsonMap = {}
   for (const name of run.reached) {
@@ -128,14 +128,14 @@ function followReference(run: BundleRun, node: JsonMap, reference: string, place
 function reachSchema(run: BundleRun, file: string, pointer: string, place: BundlePosition): Json | undefined {
   const [name = '', ...deeper] = parsePointer(pointer)
   if (deeper.length > 0 || run.source.schemas.get(name)?.file !== file) {
-    reportProblem(run, place, `refers to ${file}#${pointer}, which is no schema`)
+    reportProblem(run, place, `refers to ${file}#${pointer}, which is not a schema`)
     return undefined
   }
   run.reached.add(name)
   return createSchemaReference(name)
 }
 
-/** Where a part of a channel's file stands in the document, for references that must stay references. */
+/** Returns the document's pointer of a part of a channel's file, for references that must stay references. */
 function findChannelPart(run: BundleRun, file: string, pointer: string, { at }: BundlePosition): string | null {
   const channel = run.channels.get(file)
   if (!channel || !/^\/operations\/[^/]+\//.test(at)) return null
@@ -179,9 +179,9 @@ function reportProblem(run: BundleRun, { file, pointer }: BundlePosition, messag
   run.problems.push({ file, pointer, message })
 }
 
-/** The root offers each door every error reply; a document holds those that it uses. */
+/** The root lists all error replies for each transport. A document keeps only those that it uses. */
 function dropUnusedComponents(document: JsonMap): void {
-  // Replies first: headers may be used by them alone.
+  // Replies come first, because some headers are used only by replies.
   for (const kind of ['responses', 'parameters', 'headers', 'tags']) {
     const named = mapOf(mapOf(document.components)[kind])
     const used = collectReferences(document, new Set())

@@ -1,4 +1,4 @@
-// Examples: those of `spec/examples` are added where a schema is used whole, and every example is validated against its schema.
+// Adds the examples of `spec/examples` where a schema is used whole, and validates every example against its schema.
 import type { CodegenConfig } from '../../../codegen.config.ts'
 import { createContractAjv } from './ajv-setup.ts'
 import { forEachMessage } from './channels.ts'
@@ -17,14 +17,14 @@ import {
 import { forEachMediaType } from './operations.ts'
 import { walkSchema } from './schema-walk.ts'
 
-/** Both documents and the schemas that they share. */
+/** Both documents and their shared schemas. */
 export interface BundledDocuments {
   openapi: JsonMap
   asyncapi: JsonMap
   schemas: JsonMap
 }
 
-/** Adds the instances of a schema to each media type and message that has no examples and refers to the schema. */
+/** Adds the examples of a schema to each media type and message that refers to it and has none. */
 export function attachExamples({ openapi, asyncapi }: BundledDocuments, source: ContractSource): void {
   const instancesOf = (schema: Json | undefined) => [...(source.examples.get(readSchemaName(schema) ?? '') ?? [])]
   forEachMediaType(openapi, (media) => {
@@ -39,7 +39,7 @@ export function attachExamples({ openapi, asyncapi }: BundledDocuments, source: 
   })
 }
 
-/** A payload without an example is a problem, and so is an example folder that no schema has. */
+/** Reports payloads without an example, and example folders without a schema. */
 export function checkExamplesPresent(
   { openapi, asyncapi }: BundledDocuments,
   source: ContractSource,
@@ -56,11 +56,12 @@ export function checkExamplesPresent(
     if (listOf(node.examples).length === 0) problems.push({ file: config.documents.asyncapi.output, pointer, message })
   })
   for (const name of source.examples.keys()) {
-    if (!source.schemas.has(name)) problems.push({ file: `examples/${name}`, pointer: '', message: 'names no schema' })
+    if (!source.schemas.has(name))
+      problems.push({ file: `examples/${name}`, pointer: '', message: 'is not the name of a schema' })
   }
 }
 
-/** Validates every instance, every example of both documents, and the defaults and examples inside schemas. */
+/** Validates all instances, all examples of both documents, and the defaults and examples inside schemas. */
 export function checkExamplesValid(
   documents: BundledDocuments,
   source: ContractSource,

@@ -1,4 +1,4 @@
-// JSON pointers into plain JSON trees (RFC 6901), beside what publications are read with.
+// JSON pointers into plain JSON trees (RFC 6901), and helpers of `contract/json.ts`.
 import { isMap, type Json, type JsonMap, listOf, mapOf, readReference, textOf } from '../../contract/json.ts'
 
 export { isMap, type Json, type JsonMap, listOf, mapOf, readReference, textOf }
@@ -17,7 +17,7 @@ export function parsePointer(pointer: string): string[] {
     .map((segment) => decodeURIComponent(segment).replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** What a pointer names, or undefined. */
+/** Returns the value that a pointer names, or undefined. */
 export function followPointer(root: Json | undefined, pointer: string): Json | undefined {
   let value = root
   for (const segment of parsePointer(pointer)) {
@@ -34,19 +34,19 @@ export function createSchemaReference(name: string): JsonMap {
   return { $ref: SCHEMA_PREFIX + name }
 }
 
-/** The name of the component schema that a node refers to, or null. */
+/** Returns the name of the component schema that a node refers to, or null. */
 export function readSchemaName(value: Json | undefined): string | null {
   const reference = readReference(value)
   return reference?.startsWith(SCHEMA_PREFIX) ? reference.slice(SCHEMA_PREFIX.length) : null
 }
 
-/** A node, or what it refers to within the document. */
+/** Returns a node, or the target of its reference within the document. */
 export function resolveToMap(document: JsonMap, value: Json | undefined): JsonMap {
   const reference = readReference(value)
   return mapOf(reference?.startsWith('#') ? followPointer(document, reference.slice(1)) : value)
 }
 
-/** A map with its keys in alphabetical order. */
+/** Returns a map with its keys in alphabetical order. */
 export function sortKeys<T>(map: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

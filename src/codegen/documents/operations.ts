@@ -1,11 +1,11 @@
-// The operations of the bundled OpenAPI document, with references within the document followed.
+// The operations of the bundled OpenAPI document, with references within the document resolved.
 import { appendToPointer, isMap, type Json, type JsonMap, listOf, mapOf, resolveToMap, textOf } from './json-pointer.ts'
 
 export interface OperationParameter {
   name: string
   in: string
   required: boolean
-  /** Whether an empty value says something. */
+  /** Whether an empty value is allowed. */
   empty: boolean
   schema: Json
 }
@@ -24,7 +24,7 @@ export interface ContractOperation {
   operationId: string
   method: string
   path: string
-  /** Where it stands in the document. */
+  /** The position in the document. */
   pointer: string
   tag: string
   implementation: string
@@ -41,13 +41,13 @@ export interface ContractOperation {
   parameters: readonly OperationParameter[]
   request: { required: boolean; content: readonly MediaContent[] } | null
   replies: readonly DeclaredReply[]
-  /** As it is written. */
+  /** The operation as the document writes it. */
   node: JsonMap
 }
 
 const HTTP_METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 
-/** The operations in the order of the document. */
+/** Returns the operations in the order of the document. */
 export function listOperations(document: JsonMap): ContractOperation[] {
   return Object.entries(mapOf(document.paths)).flatMap(([path, item]) =>
     HTTP_METHODS.filter((method) => isMap(mapOf(item)[method])).map((method) =>
@@ -86,7 +86,7 @@ function toOperation(document: JsonMap, path: string, item: JsonMap, method: str
   }
 }
 
-/** Those of the operation come before those of its path with the same name. */
+/** A parameter of the operation overrides one of its path with the same name. */
 function listParameters(document: JsonMap, item: JsonMap, node: JsonMap): OperationParameter[] {
   const byName = new Map<string, OperationParameter>()
   for (const written of [...listOf(item.parameters), ...listOf(node.parameters)]) {
@@ -106,14 +106,14 @@ function listMediaContent(node: JsonMap): MediaContent[] {
   }))
 }
 
-/** Whether bodies of a content type are JSON. */
+/** Whether a content type is JSON. */
 export function isJsonMediaType(media_type: string): boolean {
   return /^application\/([\w.-]+\+)?json$/.test(media_type)
 }
 
 type MediaTypeVisitor = (media: JsonMap, pointer: string, media_type: string) => void
 
-/** Visits each media type of requests and replies, wherever it stands in the document. */
+/** Visits the media types of all requests and replies. */
 export function forEachMediaType(document: JsonMap, visit: MediaTypeVisitor): void {
   visitMediaTypes(document, '', visit)
 }

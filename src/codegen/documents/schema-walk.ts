@@ -1,10 +1,10 @@
-// Where schemas stand: inside one another, and inside a document.
+// Walks through the schemas inside a schema, and inside a document.
 import { mapSchemas, SCHEMA_LIST_KEYWORDS, SINGLE_SCHEMA_KEYWORDS } from '../../contract/schema-mapping.ts'
 import { appendToPointer, isMap, type Json, type JsonMap, mapOf } from './json-pointer.ts'
 
 export type SchemaVisitor = (schema: Json, pointer: string) => void
 
-/** Visits a schema and every schema inside it, without following references. */
+/** Visits a schema and all schemas inside it, without following references. */
 export function walkSchema(schema: Json, pointer: string, visit: SchemaVisitor): void {
   visit(schema, pointer)
   if (!isMap(schema)) return

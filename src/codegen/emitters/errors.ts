@@ -1,4 +1,4 @@
-// `errors.ts`: the error catalogue as data.
+// Emits `errors.ts`: the error catalogue as data.
 import type { Contract } from '../documents/contract.ts'
 import { mapOf } from '../documents/json-pointer.ts'
 import { toLiteral } from './typescript-source.ts'
@@ -12,15 +12,15 @@ export function emitErrors({ errors }: Contract): string {
 export interface ErrorInfo {
   /** The HTTP status. */
   readonly status: number
-  /** A stable snake_case word, in the error bodies of every door. */
+  /** A stable snake_case word in the error bodies of all APIs. */
   readonly type: string
   /** Whether the same request may succeed later. */
   readonly retryable: boolean
-  /** What is said where the thrower says nothing more. */
+  /** The default message. */
   readonly message: string
 }
 
-/** Every error that the service answers with, by code. */
+/** All errors of the service, by code. */
 export const errorCatalogue = {
 ${entries.join('')}} as const satisfies Readonly<Record<string, ErrorInfo>>
 

@@ -1,5 +1,5 @@
-// `validators.js`: what the running service validates, requests of its hot operations and commands of its sockets, and large bodies of all
-// operations.
+// Emits `validators.js` for the running service. It validates requests of hot
+// operations, commands of sockets, and large bodies of all operations.
 import { type ContractChannel, listChannels } from '../documents/channels.ts'
 import type { Contract } from '../documents/contract.ts'
 import {
@@ -19,9 +19,9 @@ const REQUEST_PARTS = { path: 'path', query: 'query', header: 'headers' } as con
 interface ValidatedOperations {
   /** Operations whose whole requests are validated. */
   readonly hot: readonly ContractOperation[]
-  /** The others that take a body in JSON. */
+  /** Other operations with a JSON body. */
   readonly others: readonly ContractOperation[]
-  /** Those whose body is a form. */
+  /** Operations whose body is a form. */
   readonly forms: readonly ContractOperation[]
   readonly channels: readonly ContractChannel[]
 }
@@ -44,7 +44,7 @@ export async function emitInputValidators({
         defaults: true,
       }),
       bodies: createModule(hot.filter(hasBody), createBodySchema, { coerce: false, defaults: true }),
-      // Neither is changed, so that both share what they refer to.
+      // Both validators leave the values unchanged, so they share their referenced schemas.
       commands: {
         coerce: false,
         defaults: false,
@@ -79,7 +79,7 @@ function bodySchemaName({ operationId }: ContractOperation): string {
   return `body_${operationId}`
 }
 
-/** The parameters of an operation as one object; unknown query parameters are refused, unknown headers are not. */
+/** Returns the parameters of an operation as one object. Unknown query parameters are refused, unknown headers are not. */
 function createParametersSchema({ parameters }: ContractOperation, schemas: JsonMap): JsonMap {
   const properties: JsonMap = {}
   for (const [place, name] of Object.entries(REQUEST_PARTS)) {
@@ -100,7 +100,7 @@ function parameterKey({ in: place, name }: OperationParameter): string {
   return place === 'header' ? name.toLowerCase() : name
 }
 
-/** An empty query parameter says nothing where the contract does not allow it, so it is refused, as express-openapi-validator does. */
+/** Refuses an empty query parameter where the contract does not allow it, as express-openapi-validator does. */
 function createParameterSchema(parameter: OperationParameter, schemas: JsonMap): Json {
   const name = readSchemaName(parameter.schema)
   const schema = name === null ? parameter.schema : mapOf(schemas[name])
@@ -167,7 +167,7 @@ ${commands.join('')}}
 `
 }
 
-/** The types of validators, which both modules declare for themselves. */
+/** The types of validators. Both modules declare them. */
 export const VALIDATE_TYPES = `/** One failed keyword. \`instancePath\` is a JSON pointer into the value. */
 export interface KeywordError {
   instancePath: string
@@ -177,7 +177,7 @@ export interface KeywordError {
   message?: string
 }
 
-/** Tells whether a value is valid; if not, \`errors\` says what is wrong until the next call. */
+/** Tells whether a value is valid. If not, \`errors\` holds its errors until the next call. */
 export interface Validate {
   (value: unknown): boolean
   errors?: KeywordError[] | null
@@ -193,12 +193,12 @@ function generateDeclarations({ hot, others, forms, channels }: ValidatedOperati
 /**
  * Whole requests \`{ path, query, headers, body }\` of operations marked ${quoteText('precompiled')}, and of the others that take a body in JSON.
  * Header names are in lower case.
- * Parameters are texts and are changed in place into what their schemas ask for; defaults are filled in.
+ * Parameters are texts and are converted in place to the types of their schemas; defaults are filled in.
  */
 export const requestValidators: {
 ${[...hot, ...others].map(declared).join('')}}
 
-/** The parameters \`{ path, query, headers }\` of all operations that take a body in JSON. They are changed as in whole requests. */
+/** The parameters \`{ path, query, headers }\` of all operations that take a body in JSON. They are converted as in whole requests. */
 export const parameterValidators: {
 ${[...hot.filter(hasBody), ...others].map(declared).join('')}}
 

@@ -1,4 +1,4 @@
-// `messages.ts`: manifests of commands and frames by channel, and types that a table of command handlers must satisfy.
+// Emits `messages.ts`: manifests of commands and frames by channel, and the types of a table of command handlers.
 import { type ChannelCommand, type ChannelMessage, type ContractChannel, listChannels } from '../documents/channels.ts'
 import type { Contract } from '../documents/contract.ts'
 import { followPointer, isMap, type Json, type JsonMap, mapOf, readSchemaName } from '../documents/json-pointer.ts'
@@ -18,20 +18,20 @@ type Schemas = components['schemas']
 export interface CommandInfo<Name extends string = string> {
   readonly command: Name
   readonly channel: string
-  /** How it is answered: job commands by acknowledgements and frames, \`rpc\` by exactly one reply. */
+  /** The kind of its answers: job commands get acknowledgements and frames, \`rpc\` exactly one reply. */
   readonly kind: 'job' | 'rpc' | 'chat' | 'download' | 'connection'
   readonly request_id: 'required' | 'optional'
   readonly implementation: 'implemented' | 'planned' | 'partial'
   /** Served only where the preview of the job operations is switched on. */
   readonly preview: boolean
-  /** What switches it off, or null. */
+  /** The switch that disables it, or null. */
   readonly switch: 'sdk_lifecycle' | null
-  /** What a token must be good for. */
+  /** The scope that a token needs. */
   readonly scope: 'read' | 'write'
 }
 
 export type CommandHandler<Command, C> = (command: Command, context: C) => void | Promise<void>
-/** What it is given last aborts when the answer is due. */
+/** \`late\` aborts when the answer is due. */
 export type RpcHandler<Data, Result, C> = (data: Data, context: C, late: AbortSignal) => Result | Promise<Result>
 
 export interface FrameInfo {
@@ -52,11 +52,11 @@ function emitChannelTypes(channel: ContractChannel, schemas: JsonMap): string {
 export interface ${prefix}Commands {
 ${typed(commands.map(({ key, schema }) => `${quotePropertyName(key)}: ${toSchemaType(schema)}`))}}
 
-/** Their data; an empty object where a command takes none. */
+/** The data of commands; an empty object for a command without data. */
 export interface ${prefix}CommandData {
 ${typed(commands.map((command) => `${quotePropertyName(command.key)}: ${toDataType(command, schemas)}`))}}
 
-/** What its RPC commands are answered with. */
+/** The results of RPC commands. */
 export interface ${prefix}RpcResults {
 ${typed(rpcs.map(({ key, result }) => `${quotePropertyName(key)}: ${toSchemaType(result)}`))}}
 
@@ -74,7 +74,7 @@ export type ${prefix}Frame = ${prefix}Frames[keyof ${prefix}Frames]
 function emitHandlersType(prefix: string, served: readonly ChannelCommand[]): string {
   if (served.length === 0) return ''
   const members = served.map((command) => `  ${toHandlerType(prefix, command)}\n`)
-  return `/** The commands that are implemented, or served in the preview: an RPC handler is given the data and gives the result, another is given the whole command. */
+  return `/** The commands that are implemented, or served in the preview: an RPC handler gets the data and returns the result, other handlers get the whole command. */
 export interface ${prefix}CommandHandlers<C> {
 ${members.join('')}}
 
@@ -95,7 +95,7 @@ function toHandlerType(prefix: string, { key, kind }: ChannelCommand): string {
   return `${quotePropertyName(key)}: RpcHandler<${of('CommandData')}, ${of('RpcResults')}, C>`
 }
 
-/** The type of a command's `data`, by its schema's name where it has one. */
+/** Returns the type of a command's `data`, by its schema's name where it has one. */
 function toDataType({ schema }: ChannelCommand, schemas: JsonMap): string {
   if (schema === null) return 'unknown'
   const data = followPointer(schemas[schema], '/properties/data')
@@ -104,7 +104,7 @@ function toDataType({ schema }: ChannelCommand, schemas: JsonMap): string {
   return name === null ? `NonNullable<Schemas[${quoteText(schema)}]['data']>` : toSchemaType(name)
 }
 
-/** The schema of `oneOf: [it, null]`. */
+/** Returns the schema of `oneOf: [schema, null]`. */
 function findOnlyVariant(schema: Json): string | null {
   const variants = mapOf(schema).oneOf ?? mapOf(schema).allOf
   if (!Array.isArray(variants)) return null

@@ -1,4 +1,4 @@
-// `operations.ts`: the manifest of all operations, and types that a table of handlers must satisfy.
+// Emits `operations.ts`: the manifest of all operations, and the types of a table of handlers.
 import type { CodegenConfig } from '../../../codegen.config.ts'
 import type { Contract } from '../documents/contract.ts'
 import { type Json, listOf, mapOf, readSchemaName } from '../documents/json-pointer.ts'
@@ -16,7 +16,7 @@ export function emitOperations({ openapi }: Contract, config: CodegenConfig): st
   const replies = operations.map((operation) => emitReplyType(operation, config.error_schemas))
   return [
     HEADER_TYPES,
-    `/** What the operations answer with. Errors are thrown, so their statuses are missing here. */
+    `/** The replies of the operations. Errors are thrown, so their statuses are missing here. */
 export interface OperationReplies {
 ${replies.join('')}}
 `,
@@ -41,7 +41,7 @@ export interface OperationInfo {
   readonly implementation: 'implemented' | 'planned'
   /** \`operator\`: as \`principal\` in Local mode, as \`administrator\` in identity-provider mode. */
   readonly access: 'public' | 'principal' | 'operator' | 'administrator'
-  /** Who validates its requests: the generated validators, or the middleware that reads the document. */
+  /** How its requests are validated: by the generated validators, or by the middleware that reads the document. */
   readonly validation: 'precompiled' | 'openapi'
   /** The last path parameter, where it takes any number of segments. */
   readonly wildcard: string | null
@@ -51,15 +51,15 @@ export interface OperationInfo {
   readonly errors: 'api' | 'sdk' | 'openai'
   /** \`json\` is parsed and validated, \`raw\` and \`multipart\` are read by the handler. */
   readonly body: 'json' | 'raw' | 'multipart' | 'none'
-  /** Whether 400 is among its answers. One that has no 400 is served whatever else stands in the request. */
+  /** Whether 400 is among its answers. An operation without 400 ignores the rest of the request. */
   readonly refuses_input: boolean
-  /** What a token must be good for. The administrator's operations want \`admin\` besides. */
+  /** The scope that a token needs. The administrator's operations need \`admin\` as well. */
   readonly scope: 'read' | 'write'
-  /** \`sign_in\` has a tighter limit besides the common one. */
+  /** \`sign_in\` has a stricter limit besides the common one. */
   readonly rate_limit: 'common' | 'sign_in'
   /** Planned, and served only where the preview of the job operations is switched on. */
   readonly preview: boolean
-  /** What switches it off, or null. */
+  /** The switch that disables it, or null. */
   readonly switch: 'sdk_lifecycle' | null
 }
 
@@ -124,7 +124,7 @@ function emitReplyType(operation: ContractOperation, errors: readonly string[]):
   return `  ${quotePropertyName(operation.operationId)}: ${variants.length === 0 ? 'never' : variants.join(' | ')}\n`
 }
 
-/** Statuses that say nothing but that something went wrong. */
+/** Whether a status only reports an error. */
 function isThrownReply({ status, content }: DeclaredReply, errors: readonly string[]): boolean {
   return status >= 400 && content.every(({ schema }) => isErrorSchema(schema, errors))
 }

@@ -1,4 +1,4 @@
-// `validators-out.js`: what tests and conformance suites validate, all that the service sends and every named schema.
+// Emits `validators-out.js` for tests and conformance suites. It validates everything that the service sends, and all named schemas.
 import { type ContractChannel, listChannels } from '../documents/channels.ts'
 import type { Contract } from '../documents/contract.ts'
 import { createSchemaReference, type Json, readSchemaName } from '../documents/json-pointer.ts'
@@ -29,7 +29,7 @@ export async function emitOutputValidators({
   return { js, dts: generateDeclarations(operations, channels, named) }
 }
 
-/** Replies whose schema is a named one share its validator; the others are compiled by themselves. */
+/** Replies with a named schema share its validator. Other replies have their own. */
 function generateEntry(
   operations: readonly ContractOperation[],
   channels: readonly ContractChannel[],
@@ -79,7 +79,7 @@ function generateDeclarations(
     return `  readonly ${quotePropertyName(name)}: Readonly<Record<${toUnionType(frames.map(({ key }) => key))}, Validate>>\n`
   })
   return `${VALIDATE_TYPES}
-/** JSON bodies by status: undefined is a status that is not declared, null one without a JSON body. */
+/** The validators of JSON bodies by status. Undefined: the status is not declared. Null: the status has no JSON body. */
 export type StatusValidators = Readonly<Record<number, Validate | null>>
 
 /** Every named schema. */

@@ -1,4 +1,4 @@
-// `requirements.ts`: what conformance asks of servers and of clients, as data.
+// Emits `requirements.ts`: the requirements of conformance for servers and for clients, as data.
 import type { Contract } from '../documents/contract.ts'
 import { listOf, mapOf } from '../documents/json-pointer.ts'
 import { toLiteral } from './typescript-source.ts'
@@ -11,24 +11,24 @@ export function emitRequirements({ requirements }: Contract): string {
         return `  ${toLiteral({ id, rule, source, mutation })},\n`
       })
       .join('')
-  return `/** One rule of the contract, as it is judged from outside. */
+  return `/** A rule of the contract that a conformance suite can check from outside. */
 export interface Requirement<Id extends string = string> {
   readonly id: Id
   /** The rule, restated. */
   readonly rule: string
-  /** Where the contract says so. */
+  /** The part of the contract that states the rule. */
   readonly source: string
   /** The defect that breaks it. */
   readonly mutation: string | null
 }
 
-/** What is asked of a server. */
+/** The requirements for servers. */
 export const serverRequirements = [
 ${entries('server')}] as const satisfies readonly Requirement[]
 
 export type ServerRequirementId = (typeof serverRequirements)[number]['id']
 
-/** What is asked of a client. */
+/** The requirements for clients. */
 export const clientRequirements = [
 ${entries('client')}] as const satisfies readonly Requirement[]
 

@@ -1,10 +1,10 @@
-// `types.ts`: TypeScript types of every schema, parameter, request and reply, by openapi-typescript.
+// Emits `types.ts`: TypeScript types of all schemas, parameters, requests and replies, made by openapi-typescript.
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import ts from 'typescript'
 import type { Contract } from '../documents/contract.ts'
 import { isMap, type Json, type JsonMap, mapOf } from '../documents/json-pointer.ts'
 
-/** One document of the HTTP operations and the schemas of both documents becomes one module. */
+/** Turns the HTTP operations and the schemas of both documents into one module. */
 export async function emitTypes({ openapi, schemas }: Pick<Contract, 'openapi' | 'schemas'>): Promise<string> {
   const document = { ...openapi, components: { ...mapOf(openapi.components), schemas } }
   const nodes = await openapiTS(withoutExamples(document) as unknown as OpenAPI3, {
@@ -22,7 +22,7 @@ function createBlobType(): ts.TypeNode {
   return ts.factory.createTypeReferenceNode('Blob')
 }
 
-/** Examples say nothing about types and would be most of the work. */
+/** Examples have no effect on types, but would take most of the time. */
 function withoutExamples(value: Json, names = false): Json {
   if (Array.isArray(value)) return value.map((item) => withoutExamples(item))
   if (!isMap(value)) return value

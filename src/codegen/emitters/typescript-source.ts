@@ -1,7 +1,7 @@
-// Pieces of TypeScript source.
+// Helpers that write TypeScript source.
 import type { Json } from '../documents/json-pointer.ts'
 
-/** A value as a literal: single quotes, unquoted keys where they are names. */
+/** Writes a value as a literal, with single quotes and unquoted keys where they are identifiers. */
 export function toLiteral(value: Json | undefined): string {
   if (typeof value === 'string') return quoteText(value)
   if (Array.isArray(value)) return `[${value.map(toLiteral).join(', ')}]`
@@ -15,7 +15,7 @@ export function quoteText(text: string): string {
   return `'${escaped}'`
 }
 
-/** A property name, quoted where it must be. */
+/** Quotes a property name where it has to be quoted. */
 export function quotePropertyName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoteText(name)
 }
@@ -24,7 +24,7 @@ export function toPascalCase(name: string): string {
   return name.replace(/(^|[_-])([a-z])/g, (_, _dash, letter: string) => letter.toUpperCase())
 }
 
-/** A union of texts as a type; `never` for none. */
+/** Writes texts as a union type; `never` for none. */
 export function toUnionType(members: readonly string[]): string {
   return members.length === 0 ? 'never' : members.map(quoteText).join(' | ')
 }

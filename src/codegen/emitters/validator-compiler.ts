@@ -1,4 +1,4 @@
-// From schemas to one self-contained ES module of validators: ajv's standalone code, bundled with the little of ajv that it calls.
+// Compiles schemas into one self-contained ES module of validators: ajv's standalone code, bundled with the parts of ajv that it calls.
 import ajvStandalone from 'ajv/dist/standalone/index.js'
 import { build, type Plugin } from 'esbuild'
 import { createAjv } from '../documents/ajv-setup.ts'
@@ -9,9 +9,9 @@ import { limitValidatorErrors } from './validator-error-limits.ts'
 const standaloneCode = ajvStandalone.default
 
 export interface ValidatorModule {
-  /** Schemas by the name under which their validator is exported. */
+  /** Schemas by the export name of their validator. */
   schemas: Readonly<Record<string, Json>>
-  /** Whether texts become numbers and booleans where these are asked for, as in parameters. */
+  /** Whether texts become numbers and booleans where the schema requires these, as in parameters. */
   coerce: boolean
   /** Whether defaults are filled in. */
   defaults: boolean
@@ -21,12 +21,12 @@ type NamedSchemas = readonly (readonly [id: string, schema: Json])[]
 
 const COMPONENT_PREFIX = 'schema:'
 
-/** Below this many keywords a referenced schema is written in place rather than called. */
+/** A referenced schema with fewer keywords is inlined instead of called. */
 const INLINE_UP_TO = 4
 
 /**
- * The source of an ES module: `entry`, with `modules` to import as `virtual:NAME`.
- * Component schemas are compiled as far as the modules refer to them.
+ * Returns the source of an ES module: `entry`, which may import `modules` as
+ * `virtual:NAME`. Component schemas are compiled only where the modules refer to them.
  */
 export async function compileValidators(
   entry: string,
@@ -57,7 +57,7 @@ export async function compileValidators(
 
 function generateModuleSource({ schemas, coerce, defaults }: ValidatorModule, components: NamedSchemas): string {
   const ajv = createAjv({
-    // What is strict was checked with the contract; here it would refuse defaults inside variants.
+    // The contract was checked in strict mode. Strict mode would refuse defaults inside variants here.
     strict: false,
     coerceTypes: coerce,
     useDefaults: defaults,
@@ -76,8 +76,8 @@ function generateModuleSource({ schemas, coerce, defaults }: ValidatorModule, co
 }
 
 /**
- * Even ESM output of ajv calls `require`. As imports these leave all functions at the top level of one module, where the
- * engine only skims them: inside CommonJS wrappers they are read twice, which more than doubles the time to load.
+ * Even the ESM output of ajv calls `require`. As imports, these calls keep all functions at the top level of one module, where the engine
+ * only pre-parses them. Inside CommonJS wrappers it parses them twice, which more than doubles the load time.
  */
 function replaceRequires(code: string): string {
   const modules = new Map<string, string>()
@@ -105,7 +105,7 @@ function createVirtualModulesPlugin(sources: Readonly<Record<string, string>>): 
 
 const DOCUMENTATION_KEYWORDS = ['description', 'title', 'examples', 'deprecated', 'contentEncoding', 'contentMediaType']
 
-/** A schema with absolute references and without what no validator reads: ajv carries whole schemas along with its code. */
+/** Makes references absolute, and removes keywords that no validator reads, because ajv copies whole schemas into its code. */
 function prepareSchema(schema: Json): Json {
   const copy = structuredClone(schema)
   walkSchema(copy, '', (part) => {

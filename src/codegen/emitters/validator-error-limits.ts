@@ -1,16 +1,19 @@
-// Validators that give up: of a list or a map they tell the first problems and look no further, and one that is too long is not looked into at all.
-// Everything that is wrong with a request would take longer to gather than anybody waits, and to read as well.
+// Limits the errors of validators. A validator reports the first errors of a list or map and skips the rest. It does not check a list or
+// map that is too long. All errors of a request would take too long to collect and to read.
 
 import { _, type AnySchemaObject, CodeGen, type CodeKeywordDefinition, type Name } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import names from 'ajv/dist/compile/names.js'
 
-/** Errors of one list or map, after which the rest of it is not looked at: one wrong message has dozens, each variant its own. */
+/**
+ * After this many errors the rest of a list or map is skipped. One invalid
+ * message has dozens of errors, because each variant reports its own.
+ */
 const MAX_ERRORS_PER_LOOP = 1_000
 
 const { errors } = names.default
 
-/** Keywords that look at one item after the other, and the limit that an object has for their number. */
+/** Keywords that check the items one by one, and the keyword that limits their number. */
 const LIMIT_KEYWORDS: Readonly<Record<string, 'maxItems' | 'maxProperties'>> = {
   items: 'maxItems',
   contains: 'maxItems',
@@ -21,7 +24,7 @@ const LIMIT_KEYWORDS: Readonly<Record<string, 'maxItems' | 'maxProperties'>> = {
   unevaluatedProperties: 'maxProperties',
 }
 
-/** Changes how `ajv` compiles what it is given from now on. */
+/** Applies the limits to all schemas that `ajv` compiles from now on. */
 export function limitValidatorErrors(ajv: Ajv2020): void {
   for (const [keyword, limit] of Object.entries(LIMIT_KEYWORDS)) {
     const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition
@@ -38,7 +41,10 @@ export function limitValidatorErrors(ajv: Ajv2020): void {
   }
 }
 
-/** Loops that are written meanwhile end once they have found enough. What they leave out is not valid: an error was found in the very same loop. */
+/**
+ * Loops that `write` emits end after enough errors. The skipped items cannot make
+ * the value valid, because the loop has already found an error.
+ */
 function writeWithErrorLimit(gen: CodeGen, write: () => void): void {
   const { forRange, forIn } = CodeGen.prototype
   const guarded = (body: (name: Name) => void): ((name: Name) => void) => {
@@ -54,7 +60,7 @@ function writeWithErrorLimit(gen: CodeGen, write: () => void): void {
   })
 }
 
-/** What looks for one item among many counts those that are something else as errors, for a while. */
+/** A search for one matching item counts the other items as errors for a while, so it has no limit. */
 function writeWithoutErrorLimit(gen: CodeGen, write: () => void): void {
   const { forRange, forIn } = CodeGen.prototype
   withLoops(gen, write, { forRange, forIn })

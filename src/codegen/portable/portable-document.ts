@@ -1,6 +1,6 @@
-// Documents as generators of clients take them: one type, or one and null; unions whose variants are told apart; nothing that is put together of
-// parts or depends on conditions; names of enumerated values that nothing else in the document has. What a schema means stays as it is: where the
-// form says less, the exact schema stands beside it as `x-svc-rule`, and `exact` of `contract/` gives the document back.
+// Converts documents into the form that client generators support. A schema has one type, or one type and null. Unions have distinguishable
+// variants. `allOf` and conditions are removed. Names of enumerated values are unique. The meaning stays: where the form is looser,
+// `x-svc-rule` holds the exact schema. `restoreExactSchemas` of `contract/` restores the document.
 import { ADDED_SCHEMA_KEY, EXACT_SCHEMA_KEY, WIDE_INTEGER_FORMAT } from '../../contract/exact-schemas.ts'
 import { mapSchemas } from '../../contract/schema-mapping.ts'
 import {
@@ -21,10 +21,10 @@ import { listEnumeratedTexts, listEnumeratedValues, mergeUnion, toPortableUnion 
 const FORM_MEDIA_TYPE = 'application/x-www-form-urlencoded'
 const NULL: JsonMap = { type: 'null' }
 const LARGEST_INT32 = 2 ** 31 - 1
-/** How many types JSON has beside null. */
+/** JSON has this many types besides null. */
 const ALL_TYPES = 5
 
-/** The portable form of a document. */
+/** Returns the portable form of a document. */
 export function toPortableDocument(document: JsonMap): JsonMap {
   const forms = new PortableForms(document)
   const formed = mapSchemas(document, (schema, path) => {
@@ -40,14 +40,14 @@ export function toPortableDocument(document: JsonMap): JsonMap {
 class PortableForms {
   readonly #document: JsonMap
   readonly #schemas: JsonMap
-  /** Whether it is an AsyncAPI document, whose generators need more. */
+  /** Whether it is an AsyncAPI document, whose generators need more changes. */
   readonly #isOfSockets: boolean
   readonly #siblings: ReadonlyMap<string, readonly string[]>
-  /** The names of all variants of unions that were met, and of all that have names of their own. */
+  /** The names of all variants of unions found so far, and of all named schemas. */
   readonly #variants: Set<string>
-  /** The names of schemas whose properties are the fields of a form. */
+  /** The names of schemas whose properties are form fields. */
   readonly #formBodies: ReadonlySet<string>
-  /** Schemas that the document has only in this form, by name. */
+  /** Schemas that exist only in this form of the document, by name. */
   readonly added: Record<string, Json> = {}
 
   constructor(document: JsonMap) {
@@ -59,7 +59,7 @@ class PortableForms {
     this.#variants = new Set(this.#siblings.keys())
   }
 
-  /** The form of a schema that is called `name`, with the exact schema where the form says less. */
+  /** Returns the portable form of the schema `name`, with the exact schema where the form is looser. */
   toPortable(schema: JsonMap, name: string): JsonMap {
     if (schema.$ref !== undefined) return schema
     const form = this.#toForm(schema, name)
@@ -67,13 +67,13 @@ class PortableForms {
     return form === schema ? written : { ...written, [EXACT_SCHEMA_KEY]: schema }
   }
 
-  /** The same of one that stands in place: generators for AsyncAPI call what it makes by its title, and otherwise by a number. */
+  /** Returns the portable form of an inline schema. AsyncAPI generators name its type by the title, or else by a number. */
   toPortableInline(schema: JsonMap, name: string): JsonMap {
     const form = this.toPortable(schema, name)
     return this.#isOfSockets && hasOwnType(form) ? { title: name, ...form } : form
   }
 
-  /** The schema itself where nothing of it is to be changed, its parts apart. */
+  /** Returns the schema itself where only its parts may change. */
   #toForm(schema: JsonMap, name: string): JsonMap {
     const single = withSingleType(withoutBooleanConst(withoutFileBounds(withoutConditions(this.#flattenAllOf(schema)))))
     const flat = this.#isOfSockets ? withoutMembers(withoutTextConst(single)) : single
@@ -110,7 +110,10 @@ class PortableForms {
     return form.oneOf === undefined && form.anyOf === undefined ? { title, ...form } : form
   }
 
-  /** A property of a variant of a union. Where texts are enumerated, these have a schema of their own: some languages read any text otherwise, and take the first variant for all. */
+  /**
+   * Converts a property of a union's variant. Enumerated texts get a schema of their own: some languages would otherwise accept any text,
+   * and take the first variant.
+   */
   #toPortableVariantProperty(schema: JsonMap, name: string): JsonMap {
     const texts = listEnumeratedTexts(schema)
     if (texts === null) return this.toPortableInline(schema, name)
@@ -120,7 +123,7 @@ class PortableForms {
 
   readonly #resolveVariant = (variant: Json) => this.#flattenAllOf(resolveToMap(this.#document, variant))
 
-  /** What stands under `allOf`, as one schema. A reference that has nothing but words beside it stays one. */
+  /** Merges `allOf` into one schema. A reference with only documentation beside it stays a reference. */
   #flattenAllOf(schema: JsonMap): JsonMap {
     const { allOf, ...own } = schema
     if (!Array.isArray(allOf)) return schema
@@ -137,7 +140,7 @@ class PortableForms {
     }
   }
 
-  /** A property that is always null in this variant of a union has the type that it has in others, or null. */
+  /** A property that is always null in this variant gets the type that it has in other variants, or null. */
   #withTypedNulls(schema: JsonMap, name: string): JsonMap {
     const properties = mapOf(schema.properties)
     const nulls = Object.entries(properties).filter(([, one]) => mapOf(one).type === 'null')
@@ -158,7 +161,7 @@ class PortableForms {
   }
 }
 
-/** By name of a schema: the other variants of the unions that it is in. */
+/** Returns the other variants of a schema's unions, by the schema's name. */
 function indexSiblingVariants(schemas: JsonMap): Map<string, string[]> {
   const siblings = new Map<string, string[]>()
   for (const { oneOf, anyOf } of Object.values(schemas).map(mapOf)) {
@@ -169,13 +172,13 @@ function indexSiblingVariants(schemas: JsonMap): Map<string, string[]> {
   return siblings
 }
 
-/** The names of the schemas of bodies that are sent as the fields of a form. */
+/** Returns the names of the schemas of form bodies. */
 function listFormBodySchemas(document: JsonMap): Set<string> {
   const bodies = listOperations(document).map(({ node }) => mapOf(mapOf(node.requestBody).content)[FORM_MEDIA_TYPE])
   return new Set(bodies.flatMap((body) => readSchemaName(mapOf(body).schema) ?? []))
 }
 
-/** Whether languages have a type of their own for what a schema says: an object, an enumeration or a union. */
+/** Whether languages need a named type for a schema: an object, an enumeration or a union. */
 export function hasOwnType({ $ref, enum: values, properties, anyOf, oneOf }: JsonMap): boolean {
   return $ref === undefined && (values ?? properties ?? anyOf ?? oneOf) !== undefined
 }
@@ -191,14 +194,14 @@ function toNullable(schema: JsonMap): JsonMap {
   return isPlain ? { ...schema, type: [schema.type!, 'null'] } : { anyOf: [schema, NULL] }
 }
 
-/** Names for the values of an enumeration: some languages have all of them in one space. */
+/** Adds names to the values of an enumeration. Some languages keep all such names in one namespace. */
 function withValueNames(schema: JsonMap, name: string): JsonMap {
   const values = listEnumeratedValues(schema)
   if (values.length === 0) return schema
   return { ...schema, 'x-enum-varnames': values.map((value) => name + toTypeName(String(value))) }
 }
 
-/** Languages with several types of integers take one of 32 bits, and fail where a number has more, unless they are told. */
+/** Marks integers of more than 32 bits. Languages with several integer types would otherwise use 32 bits, and fail for larger numbers. */
 function withWidth(schema: JsonMap): JsonMap {
   const { minimum = -Infinity, maximum = Infinity } = schema as { minimum?: number; maximum?: number }
   const isWide = minimum < -LARGEST_INT32 || maximum > LARGEST_INT32
@@ -212,7 +215,7 @@ function withoutConditions(schema: JsonMap): JsonMap {
   return rest
 }
 
-/** Of a file Go takes the length as that of a text, and does not compile. */
+/** Removes length bounds of files. Go would apply them to a string and fail to compile. */
 function withoutFileBounds(schema: JsonMap): JsonMap {
   if (schema.format !== 'binary') return schema
   const { minLength, maxLength, ...rest } = schema
@@ -225,21 +228,24 @@ function withoutBooleanConst(schema: JsonMap): JsonMap {
   return { ...rest, type: 'boolean' }
 }
 
-/** Generators for AsyncAPI write some constants without their quotes, and enumerated values with them. */
+/** Replaces string constants by enumerations. AsyncAPI generators write some constants without their quotes. */
 function withoutTextConst(schema: JsonMap): JsonMap {
   if (typeof schema.const !== 'string') return schema
   const { const: value, ...rest } = schema
   return { ...rest, type: 'string', enum: [value!] }
 }
 
-/** An object without members: where none is known they make a class with nothing in it, which is no Python, and a map where there may be none. */
+/**
+ * Handles an object without members. Generators would write an empty class,
+ * which is invalid in Python, or a map where no member is allowed.
+ */
 function withoutMembers(schema: JsonMap): JsonMap {
   if (schema.additionalProperties !== false || schema.properties !== undefined) return schema
   const { additionalProperties: _, ...rest } = schema
   return { ...rest, maxProperties: 0 }
 }
 
-/** Several types become a union, and all of them none; of an enumeration with null, that stands apart. */
+/** Turns several types into a union, and all types into no type. An enumeration with null becomes a union of the enumeration and null. */
 function withSingleType(schema: JsonMap): JsonMap {
   const { type, enum: values, description: _, ...rest } = schema
   const types = listOf(type).filter((one) => one !== 'null')

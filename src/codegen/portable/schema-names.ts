@@ -1,4 +1,4 @@
-// Names of schemas that stand inside others, made of where they stand: generators call what they make by them.
+// Names for inline schemas, derived from their position. Generators name types by them.
 import { type Json, type JsonMap, mapOf, readSchemaName, textOf } from '../documents/json-pointer.ts'
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
@@ -10,13 +10,13 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   object: 'Object',
 }
 
-/** `run_mode` is `RunMode`. */
+/** Turns `run_mode` into `RunMode`. */
 export function toTypeName(text: string): string {
   const words = text.match(/[A-Za-z0-9]+/g) ?? []
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
-/** The name of an outermost schema: its own, or that of the operation, parameter or reply that it belongs to. */
+/** Returns the name of an outermost schema: its own, or that of its operation, parameter or reply. */
 export function findSchemaName(document: JsonMap, path: readonly string[]): string {
   if (path[0] === 'components' && path[1] === 'schemas') return path[2]!
   let node: Json = document
@@ -32,7 +32,7 @@ export function findSchemaName(document: JsonMap, path: readonly string[]): stri
   return words.map(toTypeName).join('')
 }
 
-/** What tells a variant of a union from the others: the constant of a property, or its type. */
+/** Returns the part that distinguishes a variant of a union: the constant of a property, or its type. */
 export function createVariantName(variant: JsonMap, at: number): string {
   const properties = Object.values(mapOf(variant.properties)).map(mapOf)
   const constant = properties.find((one) => typeof one.const === 'string')

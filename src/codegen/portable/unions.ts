@@ -1,15 +1,15 @@
-// Unions as generators of clients take them. Some languages read the first variant that fits and others ask that one alone does: both work where
-// variants are told apart by their type, or by a property that enumerates other texts in each. What cannot be told apart becomes one variant, and a
-// union within a union the variants of it.
+// Converts unions for client generators. Some languages use the first variant that matches; others require exactly one match. Both work
+// where a type, or a property with different enumerated texts, distinguishes the variants. Indistinguishable variants become one variant. A
+// union within a union is flattened.
 import { canonicalJson } from '../../contract/json.ts'
 import { type Json, type JsonMap, listOf, mapOf, textOf } from '../documents/json-pointer.ts'
 
 const NULL: JsonMap = { type: 'null' }
 
-/** Finds the schema that a variant refers to, with its parts in one. */
+/** Resolves the schema of a variant, with its parts merged. */
 export type VariantResolver = (variant: Json) => JsonMap
 
-/** The form of a schema that may be a union; the schema itself where nothing is to be changed. */
+/** Returns the portable form of a union. Returns the schema itself where nothing changes. */
 export function toPortableUnion(schema: JsonMap, resolve: VariantResolver): JsonMap {
   const { oneOf, anyOf, ...rest } = schema
   const all = listOf(oneOf ?? anyOf).map(mapOf)
@@ -28,7 +28,7 @@ export function toPortableUnion(schema: JsonMap, resolve: VariantResolver): Json
   return { ...rest, ...apart[0] }
 }
 
-/** A union of objects as one object, whatever tells them apart: the fields of a form stand beside each other. */
+/** Merges a union of objects into one object, because form fields cannot depend on each other. */
 export function mergeUnion(schema: JsonMap, resolve: VariantResolver): JsonMap {
   const { oneOf, anyOf, ...rest } = schema
   const variants = listOf(oneOf ?? anyOf)
@@ -40,8 +40,8 @@ function keepIfSame(schema: JsonMap, form: JsonMap): JsonMap {
 }
 
 /**
- * A list in a union, with items that some language finds beside the other variants: one object in place of several, a copy in place of what is a variant
- * itself, and any values in place of objects of which nothing is said, which have no names.
+ * Gives a list in a union items that every language can use. Several objects become one, and a variant of the union is copied. Objects
+ * without known members become any values, because they have no names.
  */
 function withOwnItems(list: JsonMap, variants: readonly JsonMap[], resolve: VariantResolver): JsonMap {
   if (list.items === undefined) return list
@@ -57,7 +57,7 @@ function isFreeObject({ type, properties }: JsonMap): boolean {
   return type === 'object' && properties === undefined
 }
 
-/** One schema for the properties of several: what all require is required. */
+/** Merges the properties of several schemas. A property is required where all schemas require it. */
 function mergeObjects(schemas: readonly JsonMap[]): JsonMap {
   const names = [...new Set(schemas.flatMap((one) => Object.keys(mapOf(one.properties))))]
   const of = (name: string) => schemas.flatMap((one) => mapOf(one.properties)[name] ?? [])
@@ -80,7 +80,7 @@ function mergeProperty(schemas: readonly JsonMap[]): JsonMap {
   return {}
 }
 
-/** The JSON type of a variant, or null where it may be any value or an object of which nothing is said, which has no name. */
+/** Returns the JSON type of a variant. Null for any value, or for an object without known members, which has no name. */
 function findVariantType(variant: JsonMap, resolve: VariantResolver): string | null {
   const { oneOf, anyOf, type } = resolve(variant)
   const parts = listOf(oneOf ?? anyOf).map(mapOf)
@@ -92,7 +92,7 @@ function findVariantType(variant: JsonMap, resolve: VariantResolver): string | n
   return typeof type !== 'string' || isFreeObject(variant) ? null : type
 }
 
-/** Variants of one type as they are where they are told apart, and as one else. */
+/** Keeps variants of one type where they are distinguishable, and merges them otherwise. */
 function makeDistinguishable(variants: JsonMap[], kind: string, resolve: VariantResolver): JsonMap[] {
   if (variants.length === 1 || areDistinguishable(variants, resolve)) return variants
   const schemas = variants.map(resolve)
@@ -100,7 +100,7 @@ function makeDistinguishable(variants: JsonMap[], kind: string, resolve: Variant
   return [kind === 'array' ? { type: kind, items: {} } : { type: kind }]
 }
 
-/** The variants of a union that is a variant itself, where they have names. */
+/** Returns the named variants of a nested union. */
 function flattenUnion(variant: JsonMap, resolve: VariantResolver): JsonMap[] {
   const { oneOf, anyOf } = resolve(variant)
   const inner = listOf(oneOf ?? anyOf).map(mapOf)
@@ -109,7 +109,7 @@ function flattenUnion(variant: JsonMap, resolve: VariantResolver): JsonMap[] {
   return isKept ? [variant] : inner.flatMap((one) => flattenUnion(one, resolve))
 }
 
-/** Whether each two variants have a property whose texts are others in one than in the other. */
+/** Whether each two variants have a property with different enumerated texts. */
 function areDistinguishable(variants: readonly JsonMap[], resolve: VariantResolver): boolean {
   const tags = variants.map((one) => listTags(resolve(one), resolve))
   return tags.every((one, at) =>
@@ -121,7 +121,7 @@ function areDisjoint(texts: readonly string[], others: readonly string[] | undef
   return others?.every((one) => !texts.includes(one)) ?? false
 }
 
-/** The properties of an object, or of all variants of a union, that are there with enumerated texts: by name, with these. */
+/** Returns the required properties with enumerated texts, of an object or of all variants of a union. */
 function listTags(schema: JsonMap, resolve: VariantResolver): Map<string, string[]> {
   const parts = listOf(schema.oneOf ?? schema.anyOf).map((one) => listTags(resolve(one), resolve))
   const tags = new Map<string, string[]>()
@@ -136,12 +136,12 @@ function listTags(schema: JsonMap, resolve: VariantResolver): Map<string, string
   return tags
 }
 
-/** The values that a schema enumerates, or the only one that it allows; none where it does neither. */
+/** Returns the values that a schema enumerates, or its constant. Empty where it has neither. */
 export function listEnumeratedValues(schema: JsonMap): Json[] {
   return schema.const === undefined ? listOf(schema.enum) : [schema.const]
 }
 
-/** The texts that a schema enumerates, or null where it does not, or where other values are among them. */
+/** Returns the texts that a schema enumerates. Null where it has no enumeration, or one with other values. */
 export function listEnumeratedTexts(schema: JsonMap): string[] | null {
   const values = listEnumeratedValues(schema)
   const isText = values.length > 0 && values.every((value) => typeof value === 'string')

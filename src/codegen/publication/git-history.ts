@@ -1,5 +1,5 @@
-// What the history of git has published of the contract: every distinct publication, the oldest first. Those of one version, where they are many,
-// are compared as a sample.
+// Reads all distinct publications of the contract from the history of git, the oldest
+// first. Many publications of one version are compared as a sample.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,30 +12,30 @@ export const PUBLICATION_FOLDER = `${config.generated}/${config.publication.fold
 const INDEX_PATH = `${PUBLICATION_FOLDER}/${config.publication.index}`
 
 export interface PublishedContract {
-  /** The first commit that has it. */
+  /** The first commit with this publication. */
   readonly commit: string
   readonly digest: string
   readonly version: string
-  /** Where in the history it was last published: what is taken back and published again is the later one. */
+  /** The position of its last commit in the history. A publication that was reverted and published again counts as the later one. */
   readonly last: number
 }
 
-/** What git says in a repository. @throws where it refuses */
+/** Runs git in a repository. @throws where git fails */
 function runGit(repository: string, args: readonly string[], input = ''): Buffer {
   return execFileSync('git', ['-C', repository, ...args], { input, maxBuffer: 2 ** 30, stdio: 'pipe' })
 }
 
-/** Each distinct publication, in the order in which they first came; or why that cannot be seen. */
+/** Returns each distinct publication in order of appearance, or the reason why the history is not available. */
 export function listPublications(repository: string): PublishedContract[] | { unseen: string } {
   let commits: string[]
   try {
     if (String(runGit(repository, ['rev-parse', '--is-shallow-repository'])).trim() === 'true')
-      return { unseen: 'this clone lacks the older history' }
-    // Whatever a merge left behind was published as well.
+      return { unseen: 'this clone is shallow and lacks the older history' }
+    // Publications of both sides of a merge count.
     const args = ['rev-list', '--full-history', '--topo-order', '--reverse', 'HEAD', '--', INDEX_PATH]
     commits = splitLines(runGit(repository, args))
   } catch {
-    return { unseen: 'there is no history of git here' }
+    return { unseen: 'this folder has no git history' }
   }
   const found = new Map<string, PublishedContract>()
   for (const { first, last, text } of readIndexVersions(repository, commits)) {
@@ -48,7 +48,7 @@ export function listPublications(repository: string): PublishedContract[] | { un
   return [...found.values()]
 }
 
-/** The publication of a commit, as it was published. It is held against its own digests alone: it stands whatever was asked of it since. */
+/** Reads the publication of a commit, and verifies only its digests. Later rules do not apply to it. */
 export function readPublicationAt(repository: string, commit: string): ContractPublication {
   const folder = mkdtempSync(join(tmpdir(), 'svc-contract-'))
   try {
@@ -60,10 +60,10 @@ export function readPublicationAt(repository: string, commit: string): ContractP
   }
 }
 
-/** A comparison takes about a tenth of a second. */
+/** One comparison takes about a tenth of a second. */
 const MAX_COMPARED = 100
 
-/** As many of them as are compared: the first, the last, and others in even steps between. */
+/** Returns the compared elements: the first, the last, and others in even steps between. */
 export function sampleEvenly<T>(all: readonly T[]): T[] {
   if (all.length <= MAX_COMPARED) return [...all]
   return Array.from(
@@ -73,14 +73,14 @@ export function sampleEvenly<T>(all: readonly T[]): T[] {
 }
 
 interface IndexVersion {
-  /** The first of the commits that has it. */
+  /** The first commit with this text. */
   readonly first: string
-  /** The position of the last one. */
+  /** The position of the last commit with this text. */
   readonly last: number
   readonly text: string
 }
 
-/** The distinct texts of the index. Two calls of git, however many commits there are. */
+/** Returns the distinct texts of the index. It calls git twice, for any number of commits. */
 function readIndexVersions(repository: string, commits: readonly string[]): IndexVersion[] {
   const names = commits.map((commit) => `${commit}:${INDEX_PATH}\n`).join('')
   const blobs = new Map<string, { first: string; last: number }>()
@@ -98,7 +98,7 @@ function readIndexVersions(repository: string, commits: readonly string[]): Inde
   })
 }
 
-/** Says nothing of a version where the text is no index. */
+/** Returns no version where the text is not an index. */
 function parseIndexHead(index: string): { contract_version?: string; digest: string } {
   try {
     return JSON.parse(index) as { contract_version: string; digest: string }

@@ -1,9 +1,9 @@
-// Golden examples: each instance as JSON, and as the MessagePack that stands for it on the socket.
+// Golden examples: each instance as JSON, and as MessagePack for the socket.
 import { encode } from '@msgpack/msgpack'
 import type { ContractSource } from '../documents/contract-source.ts'
 import type { Json } from '../documents/json-pointer.ts'
 
-/** The files of all instances of these schemas: `<Schema>.<example>.example.json` and `….example.hex`. */
+/** Returns the files of all instances of these schemas: `<Schema>.<example>.example.json` and `….example.hex`. */
 export function createExampleFiles(
   examples: ContractSource['examples'],
   schemas: readonly string[],
@@ -16,7 +16,7 @@ export function createExampleFiles(
   )
 }
 
-/** Keys in the order of their UTF-16 code units, numbers in their shortest form: one text for one value. */
+/** Encodes a value canonically: keys in the order of their UTF-16 code units, numbers in their shortest form. */
 function encodeHex(value: Json): string {
   return Buffer.from(encode(value, { sortKeys: true })).toString('hex')
 }

@@ -1,4 +1,4 @@
-// Both documents as they are implemented: without what is planned, and without what nothing else reaches then.
+// The implemented parts of both documents, without planned operations and what only these use.
 import { createContractAjv } from '../documents/ajv-setup.ts'
 import {
   followPointer,
@@ -13,7 +13,7 @@ import {
 const HTTP_METHODS = new Set(['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'])
 const isPlanned = (node: Json | undefined) => mapOf(node)['x-svc-implementation'] === 'planned'
 
-/** The OpenAPI document without planned operations. */
+/** Returns the OpenAPI document without planned operations. */
 export function createImplementedOpenapi(full: JsonMap): JsonMap {
   const document = structuredClone(full)
   const paths = mapOf(document.paths)
@@ -31,7 +31,7 @@ export function createImplementedOpenapi(full: JsonMap): JsonMap {
   return removeUnreached(document)
 }
 
-/** The AsyncAPI document without planned operations and messages. Of partial envelopes the implemented variants stay. */
+/** Returns the AsyncAPI document without planned operations and messages. Partial envelopes keep their implemented variants. */
 export function createImplementedAsyncapi(full: JsonMap): JsonMap {
   const document = structuredClone(full)
   dropPlannedVariants(document)
@@ -50,7 +50,7 @@ export function createImplementedAsyncapi(full: JsonMap): JsonMap {
   return document
 }
 
-/** Takes the variants that only planned messages carry from partial envelopes; one without variants is planned itself. */
+/** Removes variants of partial envelopes that only planned messages use. An envelope without variants is planned itself. */
 function dropPlannedVariants(document: JsonMap): void {
   const messages = Object.values(mapOf(document.channels)).flatMap((one) => Object.values(mapOf(mapOf(one).messages)))
   const served = new Set(messages.filter((one) => !isPlanned(one)).map((one) => readSchemaName(mapOf(one).payload)))
@@ -83,7 +83,7 @@ function keepUsedTags(document: JsonMap): void {
   mapOf(info).tags = listOf(mapOf(info).tags).filter((tag) => used.has(readReference(tag) ?? ''))
 }
 
-/** An example of a variant that has gone is no example. */
+/** Removes examples of removed variants. */
 function keepValidExamples(document: JsonMap): void {
   const ajv = createContractAjv(mapOf(mapOf(document.components).schemas))
   for (const channel of Object.values(mapOf(document.channels))) {
@@ -95,12 +95,12 @@ function keepValidExamples(document: JsonMap): void {
   }
 }
 
-/** Takes away the components that nothing outside of them reaches. */
+/** Removes components that no remaining part uses. */
 function removeUnreached(document: JsonMap): JsonMap {
   const { components, ...rest } = document
   const reached = collectReferences(rest, new Set())
   for (const name of listSecurityNames(document)) reached.add(`#/components/securitySchemes/${name}`)
-  // The set grows while it is walked.
+  // The set grows during the walk.
   for (const reference of reached) collectReferences(followPointer(document, reference.slice(1)) ?? null, reached)
   for (const [kind, map] of Object.entries(mapOf(components))) {
     for (const name of Object.keys(mapOf(map)))
@@ -110,7 +110,7 @@ function removeUnreached(document: JsonMap): JsonMap {
   return document
 }
 
-/** Security schemes are named, not referred to, in OpenAPI. */
+/** OpenAPI names security schemes instead of referring to them. */
 function listSecurityNames(document: JsonMap): string[] {
   const operations = Object.values(mapOf(document.paths)).flatMap((item) => Object.values(mapOf(item)))
   const lists = [document.security, ...operations.map((operation) => mapOf(operation).security)]

@@ -1,13 +1,13 @@
-// The publication's index: every file with its digest, and one digest over all.
+// The publication's index: every file with its digest, and one digest of all.
 import { createHash } from 'node:crypto'
 
-/** By the end of a name, first come. */
+/** By the end of a name. The first match counts. */
 const CONTENT_TYPES: readonly (readonly [end: string, content_type: string])[] = [
   ['.json', 'application/json'],
   ['', 'text/plain'],
 ]
 
-/** The text of the index over these files. */
+/** Returns the text of the index of these files. */
 export function createIndexText(contract_version: string, contents: ReadonlyMap<string, string>): string {
   const files = [...contents]
     .sort(([a], [b]) => (a < b ? -1 : 1))

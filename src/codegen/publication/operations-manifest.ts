@@ -1,4 +1,4 @@
-// `operations.json` of the publication: every operation, command, frame and event with what becomes of it.
+// `operations.json` of the publication: every operation, command, frame and event, with the names of its schemas.
 import { type ChannelMessage, type ContractChannel, listChannels } from '../documents/channels.ts'
 import type { Contract } from '../documents/contract.ts'
 import {
@@ -12,7 +12,7 @@ import {
 } from '../documents/json-pointer.ts'
 import { type ContractOperation, listOperations, type MediaContent } from '../documents/operations.ts'
 
-/** The manifest. Schemas are named where an operation refers to one whole, and null where it writes one in place. */
+/** Returns the manifest. A schema is named where an operation refers to it, and null where it is written in place. */
 export function createManifest({ openapi, asyncapi, schemas }: Contract, contract_version: string): JsonMap {
   const channels = listChannels(asyncapi)
   return {
@@ -75,7 +75,7 @@ function findChannelAddress(asyncapi: JsonMap, { name }: ContractChannel): strin
   return textOf(mapOf(mapOf(asyncapi.channels)[name]).address)
 }
 
-/** The variants of the event, each with the `type` that tells it from the others. */
+/** Returns the variants of the event, each with its constant `type`. */
 function listEventRecords(schemas: JsonMap, event: string): Json[] {
   return listOf(mapOf(schemas[event]).oneOf).map((variant) => {
     const schema = readSchemaName(variant)

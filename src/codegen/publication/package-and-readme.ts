@@ -1,10 +1,10 @@
-// What makes a package of the publication: its manifest, and the page that tells strangers what to do with it.
+// The publication's package: its manifest and its README for external users.
 import type { CodegenConfig } from '../../../codegen.config.ts'
 import type { JsonMap } from '../documents/json-pointer.ts'
 
 type PublicationConfig = CodegenConfig['publication']
 
-/** `package.json`: data and types alone, without dependencies and without anything that runs. */
+/** `package.json`: only data and types, without dependencies and code. */
 export function createPackageManifest(publication: PublicationConfig, version: string): JsonMap {
   return {
     name: publication.package,

@@ -1,4 +1,4 @@
-// `lifecycle-v1/`: the contract of the lifecycle profile as a product of its own, a flat folder that needs nothing beside it.
+// `lifecycle-v1/`: the contract of the lifecycle profile as a product of its own, in a flat, self-contained folder.
 import type { CodegenConfig } from '../../../codegen.config.ts'
 import type { Contract } from '../documents/contract.ts'
 import { type Json, mapOf, sortKeys, textOf } from '../documents/json-pointer.ts'
@@ -12,7 +12,7 @@ import { createPackageManifest, createReadme } from './package-and-readme.ts'
 import { createSchemaFile, listLifecycleSchemas } from './schema-files.ts'
 import { emitPublishedTypes } from './type-declarations.ts'
 
-/** Every file of the publication by its name, the index included. */
+/** Returns every file of the publication by its name, including the index. */
 export async function emitPublication(contract: Contract, config: CodegenConfig): Promise<GeneratedFiles> {
   const { openapi, asyncapi, errors, requirements } = contract
   const { publication } = config
@@ -40,7 +40,7 @@ export async function emitPublication(contract: Contract, config: CodegenConfig)
   return new Map([...files, [publication.index, createIndexText(version, files)]])
 }
 
-/** The same text for the same value: members keep the order of the contract. */
+/** Formats equal values equally. Members keep the order of the contract. */
 export function formatJson(value: Json): string {
   return `${JSON.stringify(value, null, 1)}\n`
 }

@@ -1,4 +1,4 @@
-// Which schemas belong to the lifecycle profile, and each as a file of its own in JSON Schema draft 2020-12.
+// The schemas of the lifecycle profile, each as a file of its own in JSON Schema draft 2020-12.
 import type { CodegenConfig } from '../../../codegen.config.ts'
 import { forEachMessage } from '../documents/channels.ts'
 import type { Contract } from '../documents/contract.ts'
@@ -16,7 +16,7 @@ import { listOperations } from '../documents/operations.ts'
 
 type PublicationConfig = CodegenConfig['publication']
 
-/** The names, sorted: what the profile's operations and messages use, what its files hold, and all that these refer to. */
+/** Returns the sorted names of schemas that the profile's operations, messages and files use, directly or through references. */
 export function listLifecycleSchemas(contract: Contract, publication: PublicationConfig): string[] {
   const names = new Set<string>(publication.schemas)
   const files = new Set<string>(publication.schema_files)
@@ -31,12 +31,12 @@ export function listLifecycleSchemas(contract: Contract, publication: Publicatio
     if (tags.some((tag) => (publication.tags as readonly string[]).includes(tag)))
       addReferenced(contract.asyncapi, [node], names)
   })
-  // The set grows while it is walked.
+  // The set grows during the walk.
   for (const name of names) addReferenced(contract.asyncapi, [contract.schemas[name] ?? null], names)
   return [...names].sort()
 }
 
-/** Adds the schemas that a part of a document refers to, through its shared replies and parameters, not through schemas. */
+/** Adds the schemas that a part of a document refers to, through shared replies and parameters, but not through schemas. */
 function addReferenced(document: JsonMap, parts: readonly Json[], names: Set<string>): void {
   for (const part of parts) {
     const name = readSchemaName(part)
@@ -48,7 +48,7 @@ function addReferenced(document: JsonMap, parts: readonly Json[], names: Set<str
   }
 }
 
-/** One schema with its address as `$id`; the others are referred to as files beside it. */
+/** Returns one schema with its URL as `$id`. It refers to other schemas as neighbouring files. */
 export function createSchemaFile(schemas: JsonMap, name: string, base: string): JsonMap {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -2,7 +2,7 @@
 import type { Contract } from '../documents/contract.ts'
 import { emitTypes } from '../emitters/types.ts'
 
-/** The types of these schemas, each exported under its own name. */
+/** Emits the types of these schemas, each exported under its own name. */
 export async function emitPublishedTypes(
   contract: Contract,
   names: readonly string[],

@@ -1,4 +1,4 @@
-// What becomes of a call of the client: it is examined, and answered as the script says or else as usual.
+// Handles a call of the client: validates it, and answers it by the script or else by default.
 
 import type { ClientCall, ClientCallName } from './call.ts'
 import { validateCall } from './call-validation.ts'
@@ -16,7 +16,7 @@ export function dispatchCall(call: ClientCall, run: ScenarioRun, scenario: Scena
   run.runScript(() => (turn ?? replyByDefault)(call, run))
 }
 
-/** Whether a script may have a say: not in reports, and not in what names a job that there is not. */
+/** Whether a script may handle the call. It does not handle reports, and calls that name an unknown job. */
 function canBeScripted({ data }: ClientCall, { jobs }: ScenarioRun): boolean {
   if (data.workflow_id === REPORT_WORKFLOW) return false
   if (data.job_id === undefined) return true

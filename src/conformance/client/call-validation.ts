@@ -1,4 +1,4 @@
-// What is asked of every call, whatever the scenario.
+// Validates every call in every scenario.
 import { commandValidators } from '../../../generated/validators.js'
 import type { ClientCall } from './call.ts'
 import type { JsonMap } from './frame-codec.ts'
@@ -6,9 +6,9 @@ import { canonicalizeSubmission, type ScenarioRun } from './scenario-run.ts'
 import { REPORT_WORKFLOW } from './server-records.ts'
 
 const TERMINAL_STATUSES: readonly unknown[] = ['completed', 'failed', 'cancelled']
-/** The HTTP operations whose body is the data of the command. Commands are examined where they arrive. */
+/** The HTTP operations whose body is the data of the command. Commands are validated where they arrive. */
 const CALLS_WITH_COMMAND_BODY: readonly string[] = ['submit_job', 'preflight_workflow', 'get_workflow_interfaces']
-/** Clocks of two sides differ by so much at most over a second. */
+/** The clocks of two sides differ by at most this much over a second. */
 const CLOCK_TOLERANCE_MS = 50
 
 type CommandName = keyof typeof commandValidators.ws
@@ -18,9 +18,9 @@ export function validateCall(call: ClientCall, run: ScenarioRun): void {
     call.transport === 'http' && CALLS_WITH_COMMAND_BODY.includes(call.name)
       ? describeSchemaFailure({ command: call.name, data: call.data, request_id: 'x' })
       : null
-  if (problem) run.addViolation(`${call.name} is not what its schema says: ${problem}`, call.entry)
+  if (problem) run.addViolation(`${call.name} does not match its schema: ${problem}`, call.entry)
   if ((run.retryNotBefore.get(call.name) ?? 0) - CLOCK_TOLERANCE_MS > performance.now()) {
-    run.addViolation(`${call.name} came again before the time that Retry-After gave`, call.entry)
+    run.addViolation(`${call.name} came again before the time that Retry-After allows`, call.entry)
   }
   if (call.name === 'submit_job') validateSubmission(call, run)
   if (call.name === 'runWorkflow' && call.data.workflow_id === REPORT_WORKFLOW)
@@ -28,7 +28,7 @@ export function validateCall(call: ClientCall, run: ScenarioRun): void {
   if (call.name === 'subscribe_job') validateSubscription(call, run)
 }
 
-/** What the schema of a command has against it, or null. */
+/** Returns the schema errors of a command, or null. */
 export function describeSchemaFailure(frame: JsonMap): string | null {
   const { command } = frame
   if (!isCommand(command)) return `there is no command ${JSON.stringify(command)}`
@@ -76,6 +76,6 @@ function validateSubscription(call: ClientCall, run: ScenarioRun): void {
   const after = Number(call.data.after_sequence ?? 0)
   if (!job) return
   if (after > job.heldSequence) {
-    run.addViolation(`it subscribes after ${after}, and has the events up to ${job.heldSequence} only`, call.entry)
+    run.addViolation(`the client subscribes after ${after}, but has events only up to ${job.heldSequence}`, call.entry)
   }
 }

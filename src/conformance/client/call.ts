@@ -1,11 +1,11 @@
-// One request of the client, whichever door it came through: a command on the socket, or an HTTP request.
+// One request of the client over either transport: a command on the socket, or an HTTP request.
 import type { ServerResponse } from 'node:http'
 import type { ClientConnection } from './connection.ts'
 import type { JsonMap } from './frame-codec.ts'
 import { type CallError, toSdkErrorBody, toSocketError } from './server-records.ts'
 import type { Transcript } from './transcript.ts'
 
-/** The command's name; for what HTTP alone has, the operation's. */
+/** The name of the command, or of the operation that only HTTP has. */
 export type ClientCallName =
   | 'get_capabilities'
   | 'preflight_workflow'
@@ -27,16 +27,16 @@ export interface ClientCall {
   readonly name: ClientCallName
   readonly transport: 'http' | 'socket'
   readonly data: JsonMap
-  /** The socket that it came on. */
+  /** The socket of a command. */
   readonly connection: ClientConnection | null
   readonly request_id: unknown
-  /** Its place in the transcript. */
+  /** The index in the transcript. */
   readonly entry: number
   reply(result: JsonMap | readonly unknown[]): void
   refuse(refusal: CallError, retry_after_seconds?: number): void
-  /** The connection breaks before there is an answer. */
+  /** Breaks the connection before the answer. */
   breakBeforeReply(): void
-  /** The connection breaks in the middle of the answer: over HTTP in its body, on the socket before the frame is whole. */
+  /** Breaks the connection in the middle of the answer: over HTTP in its body, on the socket in the frame. */
   breakDuringReply(result: JsonMap): void
 }
 
@@ -83,11 +83,11 @@ export interface HttpCallContext {
   readonly where: string
   readonly entry: number
   readonly decorate: RecordDecorator
-  /** Answered with server-sent events. */
+  /** Whether the answer consists of server-sent events. */
   readonly stream: boolean
 }
 
-/** Half an answer gets so long to arrive before the connection breaks. */
+/** The time in which half an answer arrives before the connection breaks. */
 const BREAK_DELAY_MS = 15
 const SUCCESS_STATUSES: Partial<Record<ClientCallName, number>> = { submit_job: 202, uploadTemporaryAsset: 201 }
 
@@ -146,7 +146,7 @@ export class HttpCall implements ClientCall {
     })
   }
 
-  /** All of them at once, and the end of the stream. */
+  /** Sends all events at once, and ends the stream. */
   #sendEvents(events: readonly JsonMap[]): void {
     const status = events.length === 0 ? 204 : 200
     this.#transcript.add('to_client', this.#where, `${status} server-sent events`, events)

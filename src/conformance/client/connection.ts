@@ -1,23 +1,23 @@
-// One socket of the client, as the reference server sees it: it sends, and it can break in several ways.
+// One socket of the client on the reference server. The server can send frames, and break the socket in several ways.
 import type { WebSocket } from 'ws'
 import { decodeFrame, encodeFrame, type FrameMode, type JsonMap } from './frame-codec.ts'
 import { PROTOCOL_PING, type Transcript } from './transcript.ts'
 
-/** What was written gets so long to arrive before a connection breaks. */
+/** The time in which written data arrives before a connection breaks. */
 const FLUSH_MS = 15
 
 export interface ClientConnectionListener {
-  /** Counts what has come; false where it is too much. */
+  /** Counts received bytes. False where the client has sent too many. */
   countBytes(bytes: number, where: string): boolean
   onFrame(connection: ClientConnection, frame: JsonMap, entry: number): void
-  /** A frame that cannot be read. */
+  /** Handles an unreadable frame. */
   onUnreadableFrame(connection: ClientConnection, entry: number): void
   onPong(connection: ClientConnection): void
 }
 
 export class ClientConnection {
   readonly id: number
-  /** The encoding of what the server sends. */
+  /** The encoding of frames to the client. */
   mode: FrameMode = 'binary'
   readonly #ws: WebSocket
   readonly #transcript: Transcript
@@ -64,7 +64,7 @@ export class ClientConnection {
     this.#ws.ping()
   }
 
-  /** Breaks without a closing handshake, once what was sent has had the time to arrive. */
+  /** Breaks the connection without a closing handshake, after the sent data has had time to arrive. */
   drop(): void {
     if (this.#isBroken) return
     this.#isBroken = true
@@ -79,7 +79,7 @@ export class ClientConnection {
     this.#ws.close(code, reason)
   }
 
-  /** Stays open, and neither reads nor writes any more. */
+  /** Keeps the connection open, but neither reads nor writes any more. */
   fallSilent(): void {
     this.#isBroken = true
     this.#transcript.add('note', this.label, 'the connection falls silent')
@@ -95,7 +95,7 @@ export class ClientConnection {
     if (!events.countBytes(data.byteLength, this.label)) return this.terminate()
     const frame = decodeFrame(data, binary)
     const what = `${binary ? 'binary' : 'text'} frame`
-    const content = frame ?? `${data.byteLength} bytes that cannot be read`
+    const content = frame ?? `${data.byteLength} unreadable bytes`
     const entry = this.#transcript.add('from_client', this.label, what, content)
     if (this.#isBroken) return
     if (frame === null) events.onUnreadableFrame(this, entry)

@@ -1,4 +1,4 @@
-// What the reference server answers where no script says otherwise: as the contract has it.
+// The default replies of the reference server, as the contract defines them.
 import type { ClientCall, ClientCallName } from './call.ts'
 import type { ClientConnection } from './connection.ts'
 import type { JsonMap } from './frame-codec.ts'
@@ -120,7 +120,7 @@ function createRunResult(job: SimulatedJob, background: boolean): JsonMap {
   return { job_id, workflow_id: facts.workflow_id, ...now, error: null, background }
 }
 
-/** The job of a call, which the caller knows to be there. */
+/** Returns the job of a call. The caller has checked that the job exists. */
 export function findJobOfCall(call: ClientCall, run: ScenarioRun): SimulatedJob {
   return run.jobs.get(String(call.data.job_id))!
 }
@@ -129,7 +129,7 @@ export function readAfterSequence(call: ClientCall): number {
   return Number(call.data.after_sequence ?? 0)
 }
 
-/** Answers a subscription, replays what is stored, and goes on with the rest of the job's life. */
+/** Answers a subscription, replays the stored events, and continues with the rest of the job's life. */
 export function replySubscription(call: ClientCall, job: SimulatedJob, run: ScenarioRun): void {
   const after = readAfterSequence(call)
   if (after > Math.max(job.last_sequence, job.base)) return run.refuse(call, 'SEQUENCE_AHEAD')
@@ -137,7 +137,7 @@ export function replySubscription(call: ClientCall, job: SimulatedJob, run: Scen
   sendEvents(call, run, job.positionsAfter(after))
 }
 
-/** Answers a subscription and sends nothing more by itself. `expired`: the events before are no longer kept. */
+/** Answers a subscription and sends no events by itself. `expired`: the earlier events are no longer kept. */
 export function acceptSubscription(call: ClientCall, run: ScenarioRun, expired = false): SimulatedJob {
   const job = findJobOfCall(call, run)
   call.reply(createSubscriptionReply(job, readAfterSequence(call), expired))
@@ -148,7 +148,7 @@ export function acceptSubscription(call: ClientCall, run: ScenarioRun, expired =
   return job
 }
 
-/** Sends the events at these positions to a subscriber, in this order, if they come after what it asked for. */
+/** Sends the events at these positions to a subscriber, in this order, where they follow its requested sequence. */
 export function sendEvents(call: ClientCall, run: ScenarioRun, positions: readonly number[]): void {
   const job = findJobOfCall(call, run)
   const wanted = positions.filter((position) => job.base + position > readAfterSequence(call))
@@ -162,7 +162,7 @@ export function sendEventsTo(connection: ClientConnection, job: SimulatedJob, po
   }
 }
 
-/** Stores more of a job's life, and sends it to everybody who follows the job. */
+/** Stores more of a job's life, and sends it to all followers. */
 export function appendEvents(run: ScenarioRun, job: SimulatedJob, life: readonly ScriptedEvent[]): void {
   const before = job.stored
   job.extend(life)
@@ -170,7 +170,7 @@ export function appendEvents(run: ScenarioRun, job: SimulatedJob, life: readonly
   broadcastEvents(run, job, job.positionsAfter(job.base + before))
 }
 
-/** Sends events to everybody who follows the job. */
+/** Sends events to all followers of the job. */
 export function broadcastEvents(run: ScenarioRun, job: SimulatedJob, positions: readonly number[]): void {
   if (positions.length === 0) return
   job.storeEvents(positions)

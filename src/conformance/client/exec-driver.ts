@@ -1,11 +1,11 @@
-// A client under test as a command of its own, which is started once for each scenario.
+// A client under test as a command, which is started once for each scenario.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { ClientDriver } from './scenario-runner.ts'
 
-/** How long a command may take to end when its scenario is over. */
+/** How long a command may take to end after its scenario. */
 const TERMINATION_GRACE_MS = 1_000
-/** So much of what it says is kept for the transcript. */
+/** How much of the command's output is kept for the transcript. */
 const MAX_OUTPUT_CHARACTERS = 2_000
 
 /** Runs `command` in a shell with SVC_URL, SVC_TOKEN, SVC_SCENARIO and SVC_TASK (JSON) in its environment. */
@@ -40,7 +40,7 @@ export function createExecDriver(
     signal.addEventListener('abort', end)
     const [code, by] = await exited
     signal.removeEventListener('abort', end)
-    // What it has started may hold on to the pipes.
+    // A child process of the command may keep the pipes open.
     for (const stream of [child.stdout, child.stderr]) stream.destroy()
     return `${by === null ? `exit code ${code}` : `by ${by}`}${words.trim() === '' ? '' : `\n${words.trim()}`}`
   }

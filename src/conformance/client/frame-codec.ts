@@ -1,4 +1,4 @@
-// How frames travel between the reference server and a client, and how they are shown in transcripts.
+// Encodes frames between the reference server and a client, and prints them in transcripts.
 import { decode, encode } from '@msgpack/msgpack'
 import { decodeWithProtoKeys } from '../../client/message-pack-proto-keys.ts'
 import { isNestedTooDeep } from '../nesting-limit.ts'
@@ -16,7 +16,7 @@ export function encodeFrame(frame: JsonMap, mode: FrameMode): Uint8Array | strin
   return mode === 'text' ? JSON.stringify(frame) : encode(frame)
 }
 
-/** The frame, or null where it cannot be read, is nested too deep or is no map. */
+/** Decodes a frame. Null where it is unreadable, nested too deep or not a map. */
 export function decodeFrame(data: Buffer, binary: boolean): JsonMap | null {
   try {
     const value = binary ? decodeWithProtoKeys((options) => decode(data, options)) : JSON.parse(data.toString('utf8'))
@@ -26,7 +26,7 @@ export function decodeFrame(data: Buffer, binary: boolean): JsonMap | null {
   }
 }
 
-/** Whether two JSON values are the same, whatever the order of their keys. */
+/** Whether two JSON values are equal, whatever the order of their keys. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   return canonicalJson(a) === canonicalJson(b)
 }

@@ -1,4 +1,4 @@
-// HTTP requests of the client: those of the lifecycle profile become calls.
+// HTTP requests of the client. Requests of the lifecycle profile become calls.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isNestedTooDeep } from '../nesting-limit.ts'
 import { HttpCall } from './call.ts'
@@ -50,7 +50,7 @@ export async function serveHttpRequest(
   dispatchCall(new HttpCall(asked.name, readCallData(asked, request, bytes), place), run, scenario)
 }
 
-/** The body, or null where the client has gone in the middle of it or sends too much. */
+/** Reads the body. Null where the client has disconnected, or sends too much. */
 async function readBody(request: IncomingMessage, run: ScenarioRun, where: string): Promise<Buffer | null> {
   const chunks: Buffer[] = []
   try {
@@ -68,7 +68,7 @@ function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.byteLength === 0) return undefined
   try {
     const value = JSON.parse(bytes.toString('utf8'))
-    return isNestedTooDeep(value) ? `${bytes.byteLength} bytes that are nested too deep` : value
+    return isNestedTooDeep(value) ? `${bytes.byteLength} bytes of a value that is nested too deep` : value
   } catch {
     return bytes.toString('utf8')
   }
@@ -81,12 +81,12 @@ function readCallData({ name, data }: RoutedCall, { headers, url }: IncomingMess
   return { ...data, after_sequence }
 }
 
-/** An upload as data: what the one part holds, or `problem`. */
+/** Parses an upload into the data of its one part, or `problem`. */
 function parseUpload(content_type: string, bytes: Buffer): JsonMap {
   const parts = parseFormParts(content_type, bytes)
   if (typeof parts === 'string') return { problem: parts }
   const [file] = parts
-  if (parts.length !== 1 || file?.name !== 'file') return { problem: 'it is not one part with the name file' }
+  if (parts.length !== 1 || file?.name !== 'file') return { problem: 'the upload is not one part with the name file' }
   return {
     name: file.filename,
     content_type: file.content_type,

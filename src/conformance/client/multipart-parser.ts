@@ -1,4 +1,4 @@
-// A multipart body, taken apart strictly: what an upload must look like.
+// A strict parser of multipart bodies for uploads.
 
 export interface FormPart {
   readonly name: string | null
@@ -7,7 +7,7 @@ export interface FormPart {
   readonly bytes: Buffer
 }
 
-/** The parts, or what is wrong with the body. */
+/** Returns the parts, or the error of the body. */
 export function parseFormParts(content_type: string, body: Buffer): readonly FormPart[] | string {
   const boundary = /^multipart\/form-data;.*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(content_type)
   if (!boundary) return 'the content type is not multipart/form-data with a boundary'
@@ -42,7 +42,7 @@ function parseFormPart(bytes: Buffer): FormPart {
   }
 }
 
-/** A quoted parameter. Browsers write a quotation mark as %22, others as \" (RFC 7578, section 2; RFC 2183). */
+/** Parses a quoted parameter. Browsers write a quotation mark as %22, other clients as \" (RFC 7578, section 2; RFC 2183). */
 function readParameter(disposition: string, name: string): string | null {
   const found = new RegExp(`;\\s*${name}="((?:\\\\.|[^"\\\\])*)"(?=\\s*(?:;|$))`, 'i').exec(disposition)
   const value = found?.[1]

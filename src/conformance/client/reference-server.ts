@@ -1,4 +1,4 @@
-// The reference server: HTTP and `/ws` on one port, for one scenario. It listens and upgrades; the doors do the rest.
+// The reference server for one scenario, with HTTP and `/ws` on one port. It listens and upgrades; the endpoints handle the requests.
 import { createServer, type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -15,11 +15,11 @@ export interface ReferenceServer extends AsyncDisposable {
   readonly url: string
 }
 
-/** How often the socket says something, whatever the scenario: a client may take longer silence for a loss. */
+/** The interval of pings in every scenario. A client may take longer silence for a lost connection. */
 const KEEP_ALIVE_MS = 25_000
 const MAX_FRAME_BYTES = 32 * 1024 * 1024
 
-/** Listens on 127.0.0.1; port 0 takes any free one. */
+/** Listens on 127.0.0.1. Port 0 selects a free port. */
 export async function openReferenceServer(production: ScenarioContext, port: number): Promise<ReferenceServer> {
   let requests = 0
   const http = createServer((request, response) => {
@@ -47,14 +47,14 @@ export async function openReferenceServer(production: ScenarioContext, port: num
   }
 }
 
-/** What happens to each socket that opens. */
+/** Returns the handler of new sockets. */
 function createSocketHandler(production: ScenarioContext): (ws: WebSocket) => void {
   const { scenarioRun: run, scenario } = production
   const events = {
     countBytes: (bytes: number, where: string) => run.countBytes(bytes, where),
     onFrame: createFrameHandler(run, scenario),
     onUnreadableFrame: (_: ClientConnection, entry: number) =>
-      run.addViolation('the client sent a frame that cannot be read', entry),
+      run.addViolation('the client sent an unreadable frame', entry),
     onPong: (connection: ClientConnection) => scenario.script.onPong?.(connection, run),
   }
   const parts = { transcript: run.transcript, events, decorate: createDecorator(production) }
@@ -67,7 +67,7 @@ function createSocketHandler(production: ScenarioContext): (ws: WebSocket) => vo
   }
 }
 
-/** As the contract has it. A connection that is broken, or has fallen silent, sends nothing any more. */
+/** Sends pings as the contract requires. A broken or silent connection sends none. */
 function scheduleKeepAlive(connection: ClientConnection, run: ScenarioRun): void {
   run.schedule(run.scaleTime(KEEP_ALIVE_MS, 100), () => {
     if (!connection.isOpen) return
@@ -77,7 +77,7 @@ function scheduleKeepAlive(connection: ClientConnection, run: ScenarioRun): void
   })
 }
 
-/** Whether a handshake may go on; else it is refused. */
+/** Whether a handshake may continue. Otherwise it is refused. */
 function canUpgrade(request: IncomingMessage, socket: Duplex, production: ScenarioContext): boolean {
   const { transcript } = production.scenarioRun
   const entry = transcript.add('from_client', 'handshake', `${request.method} ${request.url}`)

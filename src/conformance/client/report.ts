@@ -1,4 +1,4 @@
-// What the scenarios found, as text, JSON or JUnit.
+// Formats the outcomes of scenarios as text, JSON or JUnit.
 import { escapeXml, type ReportFormat } from '../server-report.ts'
 import type { ScenarioOutcome } from './scenario-runner.ts'
 import { isKeepAliveEntry, type TranscriptEntry } from './transcript.ts'
@@ -12,29 +12,29 @@ function countVerdicts(outcomes: readonly ScenarioOutcome[]) {
   return { pass: count('pass'), fail: count('fail'), open: count('open') }
 }
 
-/** 0: all passed; 1: some failed; 2: some are open. */
+/** 0: all scenarios passed; 1: some failed; 2: some are open. */
 export function reportExitCode(outcomes: readonly ScenarioOutcome[]): number {
   const { fail, open } = countVerdicts(outcomes)
   return fail > 0 ? 1 : open > 0 ? 2 : 0
 }
 
-/** The text of a report, scenario by scenario. One defect may fail dozens of them: its transcript is shown once. */
+/** Writes a text report scenario by scenario. One defect may fail dozens of scenarios, so its transcript is shown once. */
 export class TextReportWriter {
   readonly #outcomes: ScenarioOutcome[] = []
 
-  /** One line for a scenario that passed; the rule, and the transcript or where it stands, for another one. */
+  /** Writes one line for a passed scenario. Other scenarios show their rule, and the transcript or a reference to it. */
   formatOutcome(outcome: ScenarioOutcome): string {
     const { verdict, scenario, rule, reason } = outcome
     const first = this.#outcomes.find((one) => one.reason === reason)
     this.#outcomes.push(outcome)
     if (reason === null) return `${verdict}  ${scenario}\n`
     const shown = first
-      ? `      the same as in ${first.scenario}, whose transcript is above\n`
+      ? `      same cause as in ${first.scenario}, see the transcript above\n`
       : formatTranscript(outcome)
     return `${verdict}  ${scenario}: ${reason}\n      ${rule}\n${shown}`
   }
 
-  /** The causes that several scenarios have, the most frequent first, and the counts. */
+  /** Lists the causes that several scenarios share, the most frequent first, and the counts. */
   formatSummary(): string {
     const causes = [...Map.groupBy(this.#outcomes, ({ reason }) => reason)]
       .filter(([reason, { length }]) => reason !== null && length > 1)

@@ -1,4 +1,4 @@
-// Which HTTP request is which call, and the data that it brings.
+// Maps HTTP requests to calls and their data.
 import type { ClientCallName } from './call.ts'
 import { isMap, type JsonMap } from './frame-codec.ts'
 
@@ -9,7 +9,7 @@ export interface RoutedCall {
 
 interface Route {
   readonly method: string
-  /** Segments; those that begin with `:` are parameters. */
+  /** Path segments. Those that begin with `:` are parameters. */
   readonly path: string
   readonly name: ClientCallName
 }
@@ -31,7 +31,7 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/api/jobs/:job_id/events', name: 'followJobEvents' },
 ]
 
-/** The parameters of a path, or null where it is another one. */
+/** Returns the parameters of a matching path, or null. */
 function matchPath(path: string, actual: readonly string[]): JsonMap | null {
   const segments = path.split('/').slice(1)
   if (segments.length !== actual.length) return null
@@ -43,12 +43,12 @@ function matchPath(path: string, actual: readonly string[]): JsonMap | null {
   return parameters
 }
 
-/** Where the target of a request leads. Clients send any: one that is no path, such as `*:99999`, leads where nothing is. */
+/** Parses the target of a request. A client may send any text; one that is not a path, such as `*:99999`, matches no route. */
 export function parseRequestUrl(target: string): URL {
   return URL.parse(`http://server${target}`) ?? new URL('http://server/no-path')
 }
 
-/** What is asked for, or null where the contract has no such path. `body`: the JSON of the request. */
+/** Returns the call of a request, or null where the contract has no such path. `body`: the JSON of the request. */
 export function routeRequest(method: string, target: string, body: unknown): RoutedCall | null {
   const { pathname } = parseRequestUrl(target)
   const actual = decodeSegments(pathname.replace(/\/$/, ''))

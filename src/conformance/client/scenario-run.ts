@@ -1,4 +1,4 @@
-// One scenario while it is played: the server's state, what the client did, and what was found against it.
+// The state of one running scenario: the server's state, the client's actions, and the violations found.
 import type { ClientCall, ClientCallName } from './call.ts'
 import type { ClientConnection } from './connection.ts'
 import { canonicalJson, type JsonMap } from './frame-codec.ts'
@@ -18,46 +18,46 @@ export interface ClientReport {
   readonly status: unknown
   readonly value: unknown
   readonly events: unknown
-  /** Where it stands in the transcript: what is wrong with it is shown there. */
+  /** The index in the transcript, where the violation is shown. */
   readonly entry: number
 }
 
 export interface ReceivedSubmission {
   readonly key: string
   readonly etag: string
-  /** Everything but `client_request_id`. */
+  /** All members but `client_request_id`. */
   readonly body: string
   readonly transport: ClientCall['transport']
 }
 
-/** What of a scenario is data. */
+/** The data of a scenario. */
 export interface ScenarioSetup {
   readonly id: string
   readonly work: ClientWork
-  /** The life of the job of a submission. */
+  /** Creates the life of a submitted job. */
   readonly createEvents?: (inputs: JsonMap) => ScriptedEvents
-  /** How ids of submitted jobs begin. */
+  /** The prefix of the ids of submitted jobs. */
   readonly job_id?: string
-  /** How many events are stored with the submission. */
+  /** The number of events that are stored with the submission. */
   readonly stored?: number
-  /** How many keys submissions may have: one for each logical submission. */
+  /** The number of allowed keys: one for each logical submission. */
   readonly keys?: number
 }
 
 export interface ScenarioRunParts {
   readonly pace: number
-  /** Something was decided, or may be soon. */
+  /** Called when the verdict is known, or may be soon. */
   readonly onChange: () => void
 }
 
-/** The most bytes that a client may send in a scenario, for the transcript keeps them. */
+/** The most bytes that a client may send in a scenario, because the transcript keeps them. */
 const MAX_CLIENT_BYTES = 64 * 1024 * 1024
 
 const REPORT_JOB_EVENTS: ScriptedEvents = [statusEvent('accepted'), statusEvent('running'), completedEvent(null)]
 
 const TOKEN_PREFIX = 'conformance-'
 
-/** The scenario whose client has this token, or null where it is of none. */
+/** Returns the scenario of the client with this token, or null. */
 export function findScenarioOfToken(token: string): string | null {
   return token.startsWith(TOKEN_PREFIX) ? token.slice(TOKEN_PREFIX.length).replace(/-\d$/, '') : null
 }
@@ -69,28 +69,28 @@ export class ScenarioRun {
   readonly jobs = new Map<string, SimulatedJob>()
   readonly etags = new Map<string, string>()
   readonly connections: ClientConnection[] = []
-  /** Of the workflow that is tested, not of reports. */
+  /** Submissions of the tested workflow, without reports. */
   readonly submissions: ReceivedSubmission[] = []
-  /** Jobs by idempotency key, with the body that made them. */
+  /** Jobs by idempotency key, with the body that created them. */
   readonly jobsByIdempotencyKey = new Map<string, { body: string; job: SimulatedJob }>()
   readonly followersByJob = new Map<SimulatedJob, Map<ClientConnection, number>>()
   readonly calls: { name: ClientCallName; entry: number; transport: ClientCall['transport'] }[] = []
   readonly refusedEtags = new Set<string>()
   readonly retryNotBefore = new Map<ClientCallName, number>()
-  /** Tokens that are good at present. */
+  /** The currently valid tokens. */
   validTokens: Set<string>
   jobsProfile: 'available' | 'unavailable' = 'available'
   violation: { reason: string; entry: number } | null = null
-  /** What went wrong in the script itself. */
+  /** An error of the script itself. */
   scriptFault: string | null = null
   isStepReached = false
   hasConnected = false
   report: ClientReport | null = null
-  /** A subscription was answered with a terminal snapshot: the client needs no more events. */
+  /** Whether a subscription was answered with a terminal snapshot. The client then needs no more events. */
   hasSentTerminalSnapshot = false
-  /** An answer that a script holds back. */
+  /** Releases an answer that a script holds back. */
   releaseHeldReply: () => void = () => {}
-  /** For the script's own counts. */
+  /** Counts for scripts. */
   readonly counts = new Map<string, number>()
   #received_bytes = 0
   readonly #options: ScenarioRunParts
@@ -105,18 +105,18 @@ export class ScenarioRun {
     for (const id of [GREETING_WORKFLOW, REPORT_WORKFLOW]) this.etags.set(id, `etag-1-of-${id}`)
   }
 
-  /** Does a part of the script. What goes wrong in it is no fault of the client. */
+  /** Runs a part of the script. Its errors are no fault of the client. */
   runScript(part: () => void): void {
     try {
       part()
     } catch (error) {
       this.scriptFault ??= error instanceof Error ? error.message : String(error)
-      this.transcript.addNote(`the script went wrong: ${this.scriptFault}`)
+      this.transcript.addNote(`the script failed: ${this.scriptFault}`)
       this.#options.onChange()
     }
   }
 
-  /** How often something has happened, this time included. */
+  /** Counts an event, and returns how often it has happened. */
   countOccurrence(what: string): number {
     const times = (this.counts.get(what) ?? 0) + 1
     this.counts.set(what, times)
@@ -124,7 +124,7 @@ export class ScenarioRun {
   }
 
   markStepReached(): void {
-    if (!this.isStepReached) this.transcript.addNote('the step that matters is reached')
+    if (!this.isStepReached) this.transcript.addNote('the scenario reaches its decisive step')
     this.isStepReached = true
   }
 
@@ -135,12 +135,12 @@ export class ScenarioRun {
     this.#options.onChange()
   }
 
-  /** Counts what the client has sent; false where that is too much, which breaks the rules as well. */
+  /** Counts bytes of the client. False where they are too many, which is a violation as well. */
   countBytes(bytes: number, where: string): boolean {
     this.#received_bytes += bytes
     if (this.#received_bytes <= MAX_CLIENT_BYTES) return true
     if (!this.violation) {
-      const entry = this.transcript.add('from_client', where, 'more than is taken')
+      const entry = this.transcript.add('from_client', where, 'too many bytes')
       this.addViolation(`the client sent more than ${MAX_CLIENT_BYTES} bytes`, entry)
     }
     return false
@@ -152,7 +152,7 @@ export class ScenarioRun {
     this.#options.onChange()
   }
 
-  /** Milliseconds of the contract, at the pace of this run. */
+  /** Scales milliseconds of the contract by the pace of this run. */
   scaleTime(ms: number, least: number): number {
     return Math.max(least, ms * this.#options.pace)
   }
@@ -165,7 +165,7 @@ export class ScenarioRun {
     this.#timers.add(timer)
   }
 
-  /** Refuses a call; over HTTP it must not come again before `retry_after`. */
+  /** Refuses a call. Over HTTP the client must not repeat it before `retry_after`. */
   refuse(call: ClientCall, code: string, retry_after?: number): void {
     call.refuse(findCallError(code), retry_after)
     if (retry_after !== undefined && call.transport === 'http') {
@@ -173,7 +173,7 @@ export class ScenarioRun {
     }
   }
 
-  /** Makes the job of a submission, and keeps its key. */
+  /** Creates the job of a submission, and stores its key. */
   storeJob({ data }: Pick<ClientCall, 'data'>): SimulatedJob {
     const workflow_id = String(data.workflow_id)
     const inputs = (data.inputs ?? {}) as JsonMap
@@ -208,7 +208,7 @@ export class ScenarioRun {
   }
 }
 
-/** A submission without what may differ when it is sent again. */
+/** Returns a submission without the members that may differ in a repetition. */
 export function canonicalizeSubmission({ client_request_id: _, ...body }: JsonMap): string {
   return canonicalJson(body)
 }

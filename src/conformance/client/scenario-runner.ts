@@ -1,4 +1,4 @@
-// Plays one scenario at a client and gives its verdict.
+// Runs one scenario with a client and returns its verdict.
 import { openReferenceServer } from './reference-server.ts'
 import { findScenarioRule, type Scenario } from './scenario.ts'
 import { ScenarioRun } from './scenario-run.ts'
@@ -11,24 +11,24 @@ export interface DriverEnvironment {
   readonly token: string
   readonly scenario: string
   readonly task: ClientTask
-  /** The scenario is over. */
+  /** Aborts at the end of the scenario. */
   readonly signal: AbortSignal
 }
 
-/** Makes the client under test do a task, and resolves when that has ended, with a word about it. */
+/** Makes the client under test do a task. Resolves with a short text when the task has ended. */
 export type ClientDriver = (surroundings: DriverEnvironment) => Promise<string>
 
 export interface ScenarioOptions {
-  /** Without one, a client is waited for. */
+  /** Null: the scenario waits for a client to connect. */
   readonly driver: ClientDriver | null
   readonly port: number
-  /** Scales every time of the contract that a scenario waits for. */
+  /** Scales all times of the contract in a scenario. */
   readonly pace: number
-  /** Milliseconds that a scenario may take, if it is not a patient one. */
+  /** The time limit of a scenario in milliseconds, unless the scenario extends it. */
   readonly timeout_ms: number
-  /** A client is waited for, at this place and with this task. */
+  /** Announces the URL and the task to a client that connects by itself. */
   readonly announce?: (surroundings: Omit<DriverEnvironment, 'signal'>) => void
-  /** Ends the scenario as it is. */
+  /** Ends the scenario early. */
   readonly stop?: AbortSignal
 }
 
@@ -41,7 +41,7 @@ export interface ScenarioOutcome extends ScenarioVerdict {
   readonly transcript: readonly TranscriptEntry[]
 }
 
-/** What comes after the report is still looked at for so long. */
+/** How long calls after the report still count. */
 const SETTLE_TIMEOUT_MS = 60
 
 export async function runScenario(scenario: Scenario, options: ScenarioOptions): Promise<ScenarioOutcome> {
@@ -65,14 +65,14 @@ export async function runScenario(scenario: Scenario, options: ScenarioOptions):
   return outcome
 }
 
-/** Ends a scenario when its time is over, or when everything is to stop. */
+/** Ends a scenario at its time limit, or when the suite stops. */
 function endAtDeadline(ms: number, stop: AbortSignal | undefined, run: ScenarioRun, decide: () => void): Disposable {
   const end = (why: string) => () => {
     run.transcript.addNote(why)
     decide()
   }
-  const deadline = setTimeout(end('the time is over'), ms)
-  const stopped = end('everything is to stop')
+  const deadline = setTimeout(end('the time limit is reached'), ms)
+  const stopped = end('the suite is stopped')
   stop?.addEventListener('abort', stopped)
   return {
     [Symbol.dispose]() {

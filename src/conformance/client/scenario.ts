@@ -1,4 +1,4 @@
-// What a scenario is: a task, the script of the server, and what it takes to pass. The rule itself stands in the contract.
+// The parts of a scenario: a task, the script of the server, and the conditions to pass. The contract holds the rule itself.
 import { type ClientRequirementId, clientRequirements } from '../../../generated/requirements.ts'
 import type { ClientCall, ClientCallName } from './call.ts'
 import type { ClientConnection } from './connection.ts'
@@ -7,40 +7,40 @@ import type { ScenarioRun, ScenarioSetup } from './scenario-run.ts'
 
 export type ScenarioId = ClientRequirementId extends `client.${infer Name}` ? Name : never
 
-/** What the server does with one call. */
+/** Handles one call on the server. */
 export type CallHandler = (call: ClientCall, run: ScenarioRun) => void
 
-/** Turns by their number: the first call, the second …; what follows is answered as usual. One alone holds for all. */
+/** Handlers by turn: the first call, the second, and so on. Later calls get the default reply. A single handler handles all calls. */
 export type CallHandlers = CallHandler | readonly CallHandler[]
 
 export interface ServerScript {
   readonly calls?: Partial<Record<ClientCallName, CallHandlers>>
-  /** A socket has opened. */
+  /** Called when a socket has opened. */
   readonly onOpen?: (connection: ClientConnection, run: ScenarioRun) => void
-  /** May refuse a handshake by giving a status. */
+  /** May refuse a handshake by returning a status. */
   readonly onUpgrade?: (run: ScenarioRun) => number | null
-  /** Any frame that is no RPC command. True: it is dealt with. */
+  /** Handles frames other than RPC commands. Returns true where it has handled the frame. */
   readonly onFrame?: (connection: ClientConnection, frame: JsonMap, run: ScenarioRun) => boolean
-  /** A ping was answered. */
+  /** Called when the client answers a ping. */
   readonly onPong?: (connection: ClientConnection, run: ScenarioRun) => void
-  /** A token was refused. */
+  /** Called when a token was refused. */
   readonly onTokenRefused?: (run: ScenarioRun) => void
-  /** A path was asked for that there is not. */
+  /** Called when a client requests an unknown path. */
   readonly onUnknownPath?: (run: ScenarioRun, entry: number) => void
-  /** A connection has carried more than one command with a request_id. */
+  /** Called when a connection has carried more than one command with a request_id. */
   readonly onSecondRequestId?: (run: ScenarioRun) => void
-  /** Changes every record that is sent. */
+  /** Changes every record before it is sent. */
   readonly decorate?: (record: JsonMap, run: ScenarioRun) => JsonMap
 }
 
 export interface ExpectedReport {
-  /** Any of these. */
+  /** The status is one of these. */
   readonly status: readonly string[]
-  /** Absent: it is not looked at. */
+  /** Absent: the value is not checked. */
   readonly value?: unknown
   /**
-   * Exactly these sequences; or `complete`: all of them, except where the client took a snapshot or subscribed anew for
-   * what it missed; or `rising`: any that exist, in their order.
+   * The expected sequences. `complete`: all of them, except where the client used a snapshot or subscribed again for the missing ones.
+   * `rising`: any existing ones in rising order.
    */
   readonly events?: readonly number[] | 'complete' | 'rising'
 }
@@ -48,32 +48,32 @@ export interface ExpectedReport {
 export interface Scenario extends ScenarioSetup {
   readonly id: ScenarioId
   readonly title: string
-  /** What the client must do before anything can be judged, in words. */
+  /** The step that the client has to reach before it can be judged, in words. */
   readonly step: string
-  /** The step is not the first scripted turn: the script says when it is reached. */
+  /** The script itself decides when the step is reached, instead of the first scripted turn. */
   readonly isReachedByScript?: boolean
   readonly prepare?: (run: ScenarioRun) => void
   readonly script: ServerScript
-  /** The report, or null where the client cannot give one. */
+  /** The expected report. Null where the client cannot send one. */
   readonly expected: ExpectedReport | null
-  /** Why it fails, or null. */
+  /** Returns the reason of a failure, or null. */
   readonly findFailure?: (run: ScenarioRun) => string | null
-  /** How much longer than others it may take, in milliseconds of the contract. */
+  /** How much longer than other scenarios it may take, in milliseconds of the contract. */
   readonly extra_timeout_ms?: number
 }
 
-/** The rule that a scenario judges. */
+/** Returns the rule that a scenario tests. */
 export function findScenarioRule({ id }: Pick<Scenario, 'id'>): string {
   return clientRequirements.find((requirement) => requirement.id === `client.${id}`)!.rule
 }
 
-/** A scenario, and the stage that it is played on. */
+/** A scenario and the state of its run. */
 export interface ScenarioContext {
   readonly scenarioRun: ScenarioRun
   readonly scenario: Scenario
 }
 
-/** How records are changed before they are sent. */
+/** Returns the function that changes records before they are sent. */
 export function createDecorator({ scenarioRun: run, scenario }: ScenarioContext): (record: JsonMap) => JsonMap {
   return (record) => scenario.script.decorate?.(record, run) ?? record
 }

@@ -1,4 +1,4 @@
-// All scenarios, in the order in which they are played: one for each requirement that the contract has of clients.
+// All scenarios in the order of their execution: one for each client requirement of the contract.
 import type { Scenario } from './scenario.ts'
 import { cancellationScenarios } from './scenarios/cancellation.ts'
 import { eventScenarios } from './scenarios/job-events.ts'

@@ -1,4 +1,4 @@
-// The events that lives of jobs are written of.
+// The events of scripted jobs.
 import type { JobEvent } from '../../../generated/types.ts'
 
 export type ActiveJobStatus = Extract<JobEvent, { type: 'job_status' }>['status']
@@ -10,7 +10,7 @@ export interface ScriptedTerminalEvent {
   readonly outputs: Readonly<Record<string, unknown>>
 }
 
-/** An event without what all events have. */
+/** An event without the members that all events have. */
 export type ScriptedEvent = ScriptedTerminalEvent | Readonly<{ type: string; [field: string]: unknown }>
 export type ScriptedEvents = readonly ScriptedEvent[]
 

@@ -1,4 +1,4 @@
-// The records that the reference server answers with, apart from jobs.
+// The records of the reference server, apart from jobs.
 import { errorCatalogue } from '../../../generated/errors.ts'
 import type {
   CancelJobResponse,
@@ -176,7 +176,7 @@ export interface CallError {
   readonly message: string
 }
 
-/** An error of the catalogue; a code that it does not have is one of a newer server: 503 and retryable. */
+/** Returns an error of the catalogue. An unknown code stands for one of a newer server: 503 and retryable. */
 export function findCallError(code: string): CallError {
   const known = Object.entries(errorCatalogue).find(([name]) => name === code)?.[1]
   const { status, retryable, message } = known ?? { status: 503, retryable: true, message: 'The shard has moved.' }

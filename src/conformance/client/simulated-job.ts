@@ -1,4 +1,4 @@
-// A job of the reference server: its whole life is written beforehand, and as much of it counts as is stored.
+// A job of the reference server. Its whole life is written beforehand; the stored part has happened.
 import type { JobEvent, JobSnapshot } from '../../../generated/types.ts'
 import type { ScriptedEvent, ScriptedEvents } from './scripted-events.ts'
 import { createTerminalSnapshot, isTerminalEvent } from './terminal-snapshots.ts'
@@ -19,9 +19,9 @@ export class SimulatedJob {
   readonly facts: SimulatedJobFacts
   readonly base: number
   readonly events: JobEvent[] = []
-  /** How many events are persisted. */
+  /** The number of stored events. */
   stored = 0
-  /** The sequence up to which the client has everything, by events or by a snapshot that stands for them. */
+  /** The client has everything up to this sequence, by events or by a snapshot that replaces them. */
   #heldSequence: number
   readonly #delivered = new Set<number>()
 
@@ -44,18 +44,18 @@ export class SimulatedJob {
     return this.stored > 0 && this.events[this.stored - 1]!.type === 'job_terminal'
   }
 
-  /** Writes more of its life. */
+  /** Adds events to its life. */
   extend(life: ScriptedEvents): void {
     for (const item of life) this.events.push(this.#createEvent(item, this.events.length + 1))
   }
 
-  /** The events at these positions, counted from 1. They are stored with that. */
+  /** Returns the events at these positions, counted from 1, and stores them. */
   storeEvents(positions: readonly number[]): JobEvent[] {
     this.stored = Math.max(this.stored, ...positions)
     return positions.map((position) => this.events[position - 1]!)
   }
 
-  /** Positions after a sequence. */
+  /** Returns the positions after a sequence. */
   positionsAfter(sequence: number): number[] {
     return this.events.map((_event, index) => index + 1).filter((position) => this.base + position > sequence)
   }
@@ -64,13 +64,13 @@ export class SimulatedJob {
     return this.#heldSequence
   }
 
-  /** The client has been sent this event. */
+  /** Records that the client was sent this event. */
   markDelivered(sequence: number): void {
     this.#delivered.add(sequence)
     while (this.#delivered.has(this.#heldSequence + 1)) this.#heldSequence += 1
   }
 
-  /** The client has been sent a snapshot that stands for everything up to this sequence. */
+  /** Records that the client was sent a snapshot that covers all events up to this sequence. */
   markCovered(sequence: number): void {
     this.#heldSequence = Math.max(this.#heldSequence, sequence)
     while (this.#delivered.has(this.#heldSequence + 1)) this.#heldSequence += 1

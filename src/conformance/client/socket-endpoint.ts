@@ -1,4 +1,4 @@
-// Frames of the client: commands of the lifecycle profile become calls, the few others are answered here.
+// Frames of the client. Commands of the lifecycle profile become calls; the endpoint answers other commands itself.
 import { type ClientCallName, SocketCall } from './call.ts'
 import { dispatchCall } from './call-dispatch.ts'
 import { describeSchemaFailure } from './call-validation.ts'
@@ -33,7 +33,7 @@ export function createFrameHandler(run: ScenarioRun, scenario: Scenario) {
       return
     }
     const problem = describeSchemaFailure(frame)
-    if (problem) return run.addViolation(`the command is not what its schema says: ${problem}`, entry)
+    if (problem) return run.addViolation(`the command does not match its schema: ${problem}`, entry)
     if (request_id !== undefined && request_id !== null) {
       const ids = used.get(connection) ?? new Set()
       if (ids.has(request_id)) run.addViolation('the request_id was used on this connection before', entry)
@@ -57,7 +57,8 @@ function replyToOtherCommand(connection: ClientConnection, { command, data, requ
       command,
       error: toSocketError(findCallError('INVALID_REQUEST')),
     })
-  } else connection.send({ type: 'error', code: 'NOT_FOUND', message: 'This server only knows the lifecycle profile.' })
+  } else
+    connection.send({ type: 'error', code: 'NOT_FOUND', message: 'This server supports only the lifecycle profile.' })
 }
 
 /** The acknowledgement still has the old encoding. */

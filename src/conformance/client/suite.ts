@@ -1,4 +1,4 @@
-// Plays scenarios at a client, one after the other on one port.
+// Runs scenarios with a client, one after the other on one port.
 import type { ClientDriver, DriverEnvironment, ScenarioOutcome } from './scenario-runner.ts'
 import { runScenario } from './scenario-runner.ts'
 import { scenarios } from './scenarios.ts'
@@ -11,13 +11,13 @@ export interface ClientSuiteOptions {
   readonly pace: number
   readonly timeout_ms: number
   readonly stop: AbortSignal
-  /** A scenario begins. */
+  /** Called when a scenario begins. */
   readonly onScenarioStart: (surroundings: Omit<DriverEnvironment, 'signal'>) => void
-  /** A scenario is over. */
+  /** Called when a scenario has ended. */
   readonly onOutcome: (outcome: ScenarioOutcome) => void
 }
 
-/** The scenarios with these ids, in their own order. @throws RangeError for an id that there is not */
+/** Returns the scenarios with these ids, in their own order. @throws RangeError for an unknown id */
 export function selectScenarios(only: readonly string[]) {
   const unknown = only.find((id) => !scenarios.some((scenario) => scenario.id === id))
   if (unknown !== undefined) throw new RangeError(`there is no scenario "${unknown}"`)
@@ -38,7 +38,7 @@ export async function runClientSuite({
       ...options,
       port,
       announce: (surroundings) => {
-        // The address of the first one is that of all.
+        // All scenarios use the port of the first one.
         port = Number(new URL(surroundings.url).port)
         onScenarioStart(surroundings)
       },

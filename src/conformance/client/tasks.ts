@@ -1,8 +1,8 @@
-// What a client is asked to do, as data for its driver and in words for people. They are the same few things throughout.
+// The tasks of clients, as data for a driver and in words for people. All scenarios use a few kinds of tasks.
 import { GREETING_WORKFLOW, REPORT_WORKFLOW } from './server-records.ts'
 
 interface WorkCommon {
-  /** The encoding to ask for, where it matters. */
+  /** The requested encoding, where it matters. */
   readonly encoding?: 'json-text'
 }
 
@@ -28,9 +28,9 @@ export type ClientWork =
 export type ClientTask = ClientWork & {
   /** The report is a job of this workflow. */
   readonly report_workflow_id: string
-  /** The token to begin with, and those to go on with where one is refused. */
+  /** The first token, and further ones for the case that a token is refused. */
   readonly tokens: readonly string[]
-  /** What time limits of the client may be multiplied with. */
+  /** The factor for time limits of the client. */
   readonly pace: number
   readonly in_words: string
 }

@@ -1,4 +1,4 @@
-// The snapshots of jobs that have ended.
+// Snapshots of ended jobs.
 import type { JobSnapshot } from '../../../generated/types.ts'
 import type { ScriptedEvent, ScriptedTerminalEvent } from './scripted-events.ts'
 

@@ -1,10 +1,10 @@
-// Who may come in: the client that has been given the token of the scenario.
+// Checks the token of a request. Only the client of the running scenario may connect.
 import type { IncomingMessage } from 'node:http'
 import { parseRequestUrl } from './routes.ts'
 import type { ScenarioContext } from './scenario.ts'
 import { findScenarioOfToken } from './scenario-run.ts'
 
-/** How often a token that is refused may come. */
+/** How often a refused token may come. */
 const MAX_REFUSED_TOKENS = 8
 
 function readToken(request: IncomingMessage): string | null {
@@ -13,7 +13,7 @@ function readToken(request: IncomingMessage): string | null {
   return parseRequestUrl(request.url!).searchParams.get('api_key')
 }
 
-/** Whether the request has a token that is good. Clients of other scenarios are refused, and decide nothing. */
+/** Whether the token is valid. Clients of other scenarios are refused without effect on the verdict. */
 export function isTokenAccepted(
   request: IncomingMessage,
   { scenarioRun: run, scenario }: ScenarioContext,
@@ -23,13 +23,13 @@ export function isTokenAccepted(
   if (token !== null && run.validTokens.has(token)) return true
   if (token === null || !run.task.tokens.includes(token)) {
     const other = token === null ? null : findScenarioOfToken(token)
-    if (other !== null) run.transcript.addNote(`the line above is of the client of ${other}, which still runs`)
+    if (other !== null) run.transcript.addNote(`the line above belongs to the client of ${other}, which still runs`)
     return false
   }
   run.hasConnected = true
   scenario.script.onTokenRefused?.(run)
   if (run.countOccurrence(`refused ${token}`) > MAX_REFUSED_TOKENS) {
-    run.addViolation(`the client came ${MAX_REFUSED_TOKENS + 1} times with a token that had been refused`, entry)
+    run.addViolation(`the client sent a token that had been refused ${MAX_REFUSED_TOKENS + 1} times`, entry)
   }
   return false
 }

@@ -1,20 +1,20 @@
-// What went over the wire in one scenario, in its order: the evidence for its verdict.
+// The messages of one scenario in their order, as the evidence for its verdict.
 
 export interface TranscriptEntry {
   /** Milliseconds since the scenario began. */
   readonly ms: number
   readonly direction: 'from_client' | 'to_client' | 'note'
-  /** `socket 1`, `http 3`, or `play` for what the server did by itself. */
+  /** `socket 1`, `http 3`, or `play` for actions of the server. */
   readonly where: string
   readonly what: string
-  /** The frame or body, decoded. */
+  /** The decoded frame or body. */
   readonly content?: unknown
 }
 
-/** A ping that is no frame. */
+/** A ping of the WebSocket protocol. */
 export const PROTOCOL_PING = 'ping of the protocol'
 
-/** Pings and pongs, of the protocol and as frames: they keep a socket, and say nothing of a job. */
+/** Whether the entry is a ping or pong. Such entries only keep a socket open. */
 export function isKeepAliveEntry({ what, content }: TranscriptEntry): boolean {
   if (what === PROTOCOL_PING) return true
   const { type, command } = (content ?? {}) as { type?: unknown; command?: unknown }
@@ -29,7 +29,7 @@ export class Transcript {
     return Math.round(performance.now() - this.#start)
   }
 
-  /** Adds an entry and gives its index. */
+  /** Adds an entry and returns its index. */
   add(direction: TranscriptEntry['direction'], where: string, what: string, content?: unknown): number {
     return (
       this.entries.push({

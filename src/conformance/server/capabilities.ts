@@ -5,7 +5,7 @@ import { isMap, type JsonMap } from './json.ts'
 import type { SuiteContext } from './suite-context.ts'
 import { toEvidenceParts } from './target-server.ts'
 
-/** @throws CheckSkipped where the server does not claim them */
+/** @throws CheckSkipped where the server does not claim the capabilities */
 export async function readCapabilities(t: SuiteContext): Promise<JsonMap> {
   t.requireOperations('getCapabilities')
   const answer = await t.memoize('capabilities', () => t.callExpecting('getCapabilities', 200))

@@ -1,14 +1,14 @@
-// How a check says that a rule is broken, or that it cannot be judged here; and what it shows for it.
+// The outcomes of checks: a rule is broken, or cannot be checked on this server, with the evidence.
 
-/** What was asked and answered, as far as it shows what is wrong. */
+/** The request and the answer, as far as they show the problem. */
 export interface Evidence {
-  /** What the rule wants, and what was found. */
+  /** The rule's demand and what the server did. */
   finding: string
   request?: unknown
   answer?: unknown
 }
 
-/** The rule is broken. */
+/** The server breaks the rule. */
 export class RuleViolation extends Error {
   readonly evidence: readonly Evidence[]
 
@@ -19,7 +19,7 @@ export class RuleViolation extends Error {
   }
 }
 
-/** The rule cannot be judged on this server: what it needs is not claimed, or not there. */
+/** The rule cannot be checked on this server: the server does not claim a necessary operation, or an input is missing. */
 export class CheckSkipped extends Error {
   constructor(reason: string) {
     super(reason)
@@ -27,7 +27,7 @@ export class CheckSkipped extends Error {
   }
 }
 
-/** The server cannot be reached at all. */
+/** The server is unreachable. */
 export class ServerUnreachableError extends Error {
   constructor(reason: string) {
     super(reason)
@@ -35,24 +35,24 @@ export class ServerUnreachableError extends Error {
   }
 }
 
-/** The judgement has been ended early. */
+/** The suite was stopped early. */
 export class SuiteStoppedError extends Error {
   constructor() {
-    super('the judgement has been stopped')
+    super('the suite was stopped')
     this.name = 'Stopped'
   }
 }
 
-/** The most findings that one requirement shows. */
+/** The most findings of one requirement. */
 const MAX_FINDINGS = 8
 
-/** Gathers what is wrong over many cases, so that one requirement tells of all of them. */
+/** Collects the findings of many cases, so that one requirement shows all of them. */
 export class CheckFindings {
   readonly #evidence: Evidence[] = []
   #caseCount = 0
   #omittedCount = 0
 
-  /** Looks at one case; `describe` is asked only where it is wrong. */
+  /** Adds one case. `describe` is called only for a wrong case. */
   addCase(right: boolean, describe: () => Evidence): void {
     this.#caseCount++
     if (right) return
@@ -60,7 +60,7 @@ export class CheckFindings {
     else this.#omittedCount++
   }
 
-  /** @throws RuleViolation where anything was wrong, CheckSkipped where nothing was looked at */
+  /** @throws RuleViolation where a case was wrong, CheckSkipped where there was no case */
   throwIfBroken(nothing: string): void {
     if (this.#caseCount === 0) throw new CheckSkipped(nothing)
     if (this.#omittedCount > 0) this.#evidence.push({ finding: `and ${this.#omittedCount} more like these` })
@@ -68,7 +68,7 @@ export class CheckFindings {
   }
 }
 
-/** @throws RuleViolation unless it is so */
+/** @throws RuleViolation where `right` is false */
 export function expect(right: boolean, finding: string, request?: unknown, answer?: unknown): asserts right {
   if (!right) throw new RuleViolation([{ finding, request, answer }])
 }

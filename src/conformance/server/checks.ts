@@ -1,4 +1,4 @@
-// Every requirement with its check: one that has none does not compile.
+// Every requirement with its check. A requirement without a check does not compile.
 import type { ServerRequirementId } from '../../../generated/requirements.ts'
 import { accessChecks } from './checks/access.ts'
 import { capabilityChecks } from './checks/capabilities.ts'

@@ -1,4 +1,4 @@
-// The contract's operations as the suite sends them: their documents, their examples, and what stands in their paths.
+// The contract's operations as the suite sends them: their documents, examples and path parameters.
 import { type OperationId, type OperationInfo, operationManifest } from '../../../generated/operations.ts'
 import { openapiDocument, resolveSchema } from './contract-schemas.ts'
 import { type JsonMap, listOf, mapOf } from './json.ts'
@@ -13,7 +13,7 @@ export function findOperation(id: OperationId): OperationInfo {
   return operationManifest.find(({ operationId }) => operationId === id)!
 }
 
-/** The operation's own part of the document. */
+/** Returns the operation's part of the document. */
 export function findOperationDocument({ path, method }: OperationInfo): JsonMap {
   return mapOf(mapOf(mapOf(openapiDocument.paths)[path])[method])
 }
@@ -26,7 +26,7 @@ export function listParameters(info: OperationInfo): DocumentedParameter[] {
   })
 }
 
-/** The schema and the examples of a JSON body, or null where it takes none. */
+/** Returns the schema and the examples of a JSON body. Null for an operation without one. */
 export function findJsonBody(info: OperationInfo): { schema: unknown; examples: unknown[] } | null {
   const content = mapOf(mapOf(findOperationDocument(info).requestBody).content)
   const json = content['application/json']
@@ -36,20 +36,20 @@ export function findJsonBody(info: OperationInfo): { schema: unknown; examples: 
   return { schema, examples: example === undefined ? values : [example, ...values] }
 }
 
-/** The headers that an answer of this status declares. */
+/** Returns the headers that the contract declares for an answer of this status. */
 export function listResponseHeaders(info: OperationInfo, status: number): string[] {
   const response = resolveSchema(mapOf(findOperationDocument(info).responses)[String(status)])
   return Object.keys(mapOf(response.headers))
 }
 
-/** Whether this status says that a request succeeded: a redirect does where the operation declares nothing else for success. */
+/** Whether this status is a success. A redirect is one where the operation declares no other success. */
 export function isSuccessStatus(info: OperationInfo, status: number): boolean {
   const declared = Object.keys(mapOf(findOperationDocument(info).responses))
   if (declared.some((code) => code.startsWith('2'))) return status >= 200 && status < 300
   return status < 400 && declared.includes(String(status))
 }
 
-/** The path with its parameters filled in; null where one is missing. */
+/** Fills in the parameters of a path. Null where one is missing. */
 export function fillPath(path: string, values: Readonly<Record<string, string>>): string | null {
   let missing = false
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -60,7 +60,7 @@ export function fillPath(path: string, values: Readonly<Record<string, string>>)
   return missing ? null : filled
 }
 
-/** The people, workflows and jobs of the examples' story, which are replaced by what exists. */
+/** The people, workflows and jobs in the examples. The suite replaces them by existing ones. */
 const EXAMPLE_IDS = {
   workflow_id: 'wf_greeting',
   etag: '9b1f0c7de4a25836f7c90b1e2d3a4f5860718293a4b5c6d7e8f90a1b2c3d4e5f',

@@ -1,9 +1,9 @@
-// The contract's schemas as the suite uses them: valid instances come from the examples, invalid ones are made of valid ones by one change.
+// The contract's schemas for the suite. Valid instances come from the examples. Invalid ones are valid ones with one change.
 import { readFileSync } from 'node:fs'
 import { restoreExactSchemas } from '../../contract/exact-schemas.ts'
 import { isMap, type JsonMap, listOf, mapOf } from './json.ts'
 
-/** The contract's documents, which are data of the suite; what a server serves is a claim. */
+/** The contract's documents. They belong to the suite; the documents of a server are only claims. */
 export const openapiDocument = readJson('openapi.json')
 export const asyncapiDocument = readJson('asyncapi.json')
 
@@ -15,12 +15,12 @@ export type SchemaMutation = 'missing-required' | 'wrong-type' | 'unknown-proper
 
 export interface InvalidInstance {
   kind: SchemaMutation
-  /** Where it was changed, as a JSON pointer into the instance. */
+  /** The changed position, as a JSON pointer into the instance. */
   at: string
   value: unknown
 }
 
-/** A schema with references followed and `allOf` and `oneOf: [it, null]` folded, as far as one object's keywords go. */
+/** Resolves references and merges `allOf` and `oneOf: [schema, null]`, as far as the keywords of one object allow it. */
 export function resolveSchema(schema: unknown, document: JsonMap = openapiDocument): JsonMap {
   const map = mapOf(schema)
   if (typeof map.$ref === 'string') return resolveSchema(followPointer(document, map.$ref), document)
@@ -56,7 +56,7 @@ export function isNullable(schema: JsonMap): boolean {
   )
 }
 
-/** What is no instance of the schema any more, by one change each, at most two levels deep. */
+/** Returns invalid instances, each with one change, at most two levels deep. */
 export function createInvalidInstances(
   schema: unknown,
   valid: unknown,
@@ -68,7 +68,7 @@ export function createInvalidInstances(
 
 type MemberReplacer = (value: unknown) => unknown
 
-/** A mutant for each keyword of an object's members. */
+/** Yields an invalid instance for each keyword of an object's members. */
 function* mutateMembers(
   schema: JsonMap,
   valid: unknown,
@@ -120,7 +120,7 @@ function* mutateBounds(schema: JsonMap, at: string, put: MemberReplacer): Genera
   for (const value of listOutOfBounds(schema, types)) yield { kind: 'out-of-bounds', at, value: put(value) }
 }
 
-/** Values of the right type that the bounds refuse. */
+/** Yields values of the right type outside the bounds. */
 function* listOutOfBounds(schema: JsonMap, types: readonly string[]): Generator<unknown> {
   const { minimum, maximum, exclusiveMinimum, minLength, maxLength, maxItems } = schema
   const number = types.includes('integer') || types.includes('number')
@@ -136,7 +136,7 @@ function* listOutOfBounds(schema: JsonMap, types: readonly string[]): Generator<
   }
 }
 
-/** The optional properties of a request that also take null, with null each. */
+/** Returns the optional properties of a request that allow null, each with null. */
 export function createOptionalNulls(schema: unknown, document: JsonMap = openapiDocument): JsonMap {
   const { properties, required } = resolveSchema(schema, document)
   const names = new Set(listOf(required))

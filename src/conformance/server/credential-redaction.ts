@@ -1,18 +1,18 @@
-// The credentials that a judgement was given. A server may repeat them in its answers, and reports are read by others.
+// Redacts the suite's credentials. A server may repeat them in its answers, and other people read the reports.
 import type { Evidence } from './check-outcomes.ts'
 
-/** What stands in the place of a credential. */
+/** The replacement of a credential. */
 const REDACTED = '[redacted]'
-/** A shorter text is as likely a part of something else. */
+/** A shorter text would also match unrelated text. */
 const MIN_CREDENTIAL_LENGTH = 8
 
-/** What a report shows without the credentials. */
+/** Redacts reports. */
 export interface CredentialRedactor {
   text(text: string): string
   evidence(evidence: Evidence): Evidence
 }
 
-/** Hides all of these credentials, as they are and as they stand in URLs and in JSON. */
+/** Redacts all of these credentials, also as URLs and JSON encode them. */
 export function createCredentialRedactor(credentials: readonly (string | null)[]): CredentialRedactor {
   const forms = [...new Set(credentials.flatMap(listForms))].sort((a, b) => b.length - a.length)
   const text = (shown: string) => forms.reduce(redactForm, shown)
@@ -38,7 +38,7 @@ function listForms(credential: string | null): string[] {
   return [credential, encodeURIComponent(credential.toWellFormed()), JSON.stringify(credential).slice(1, -1)]
 }
 
-/** The text without a credential, and without the beginning of one where it was cut off. */
+/** Redacts a credential in a text, and the beginning of one that was truncated. */
 function redactForm(text: string, form: string): string {
   const rest = text.replaceAll(form, REDACTED)
   for (let length = form.length - 1; length >= MIN_CREDENTIAL_LENGTH; length--)
@@ -46,7 +46,7 @@ function redactForm(text: string, form: string): string {
   return rest
 }
 
-/** A value as the report writes it. */
+/** Returns a value as the report writes it. */
 function toPlainJson(value: unknown): unknown {
   const json = JSON.stringify(value)
   return json === undefined ? undefined : JSON.parse(json)

@@ -1,5 +1,4 @@
-// One HTTP exchange of the suite: from the request to the last byte it has one deadline and a bound of size, and it ends when the judgement
-// does.
+// One HTTP exchange of the suite. It has a deadline and a size limit, and ends when the suite does.
 import { type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { SuiteStoppedError } from './check-outcomes.ts'
@@ -13,19 +12,19 @@ export interface ExchangeRequest extends RequestOptions {
 }
 
 export interface ExchangeBounds {
-  /** How long all of it may take. */
+  /** The time limit of the whole exchange, in milliseconds. */
   ms: number
   stop: AbortSignal
 }
 
-/** Sends, and gives what `read` makes of the answer. @throws Stopped */
+/** Sends a request, and returns the result of `read`. @throws SuiteStoppedError */
 export async function exchangeHttp<Read>(
   sending: ExchangeRequest,
   { ms, stop }: ExchangeBounds,
   read: (incoming: IncomingMessage) => Promise<Read>,
 ): Promise<Read> {
   const late = new AbortController()
-  const timer = setTimeout(() => late.abort(new Error(`no whole answer within ${ms} ms`)), ms)
+  const timer = setTimeout(() => late.abort(new Error(`no complete answer within ${ms} ms`)), ms)
   const ends = AbortSignal.any([stop, late.signal])
   try {
     if (ends.aborted) throw toAbortError(ends)
@@ -48,12 +47,12 @@ function openExchange({ secure, payload, ...options }: ExchangeRequest, ends: Ab
   })
 }
 
-/** Why an exchange has been ended, as an error. */
+/** Returns the reason of an aborted exchange as an error. */
 export function toAbortError({ reason }: AbortSignal): Error {
   return reason instanceof Error && reason.name === 'Error' ? reason : new SuiteStoppedError()
 }
 
-/** The chunks of an answer, as long as they are not too many. */
+/** Yields the chunks of an answer, up to a limit. */
 export async function* readBoundedChunks(incoming: IncomingMessage, most = MAX_ANSWER_BYTES): AsyncGenerator<Buffer> {
   let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {

@@ -14,7 +14,7 @@ export interface InvalidRequest extends SurveyCall {
   at: string
 }
 
-/** The invalid requests of one kind, over all claimed operations. */
+/** Sends the invalid requests of one kind to all claimed operations. */
 export async function sendInvalidRequests(t: SuiteContext, kind: InvalidRequestKind): Promise<InvalidRequest[]> {
   return t.memoize(`invalid requests ${kind}`, async () => {
     const known = await readSurveyFacts(t)
@@ -62,7 +62,7 @@ function listInvalidQueries(
   valid: unknown,
 ): RequestDraft[] {
   const asked = valid === undefined ? {} : { json: valid }
-  // A valid body beside an unknown query could be carried out where the query is not refused.
+  // Where the server ignores an unknown query parameter, a valid body would have an effect.
   if (info.method !== 'get') return []
   if (kind === 'unknown-query') {
     return UNKNOWN_QUERY_MARKER in findOperationDocument(info)
@@ -77,7 +77,7 @@ function listInvalidQueries(
     })
 }
 
-/** A text that the schema of a query parameter refuses, or null. */
+/** Returns a text that violates the schema of a query parameter, or null. */
 function findInvalidQueryValue({ type, minimum, enum: values, maxLength }: JsonMap): string | null {
   if (type === 'integer' || type === 'number') return typeof minimum === 'number' ? String(minimum - 1) : 'conformance'
   if (Array.isArray(values)) return 'conformance-unknown'

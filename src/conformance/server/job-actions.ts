@@ -1,4 +1,4 @@
-// Jobs through whichever doors the server claims: how one is started, read, followed, resumed and cancelled.
+// Starts, reads, follows, resumes and cancels jobs through the operations that the server claims.
 
 import { CheckSkipped, expect } from './check-outcomes.ts'
 import { isMap, type JsonMap, listOf, mapOf } from './json.ts'
@@ -12,12 +12,12 @@ export function isTerminal(snapshot: JsonMap): boolean {
   return TERMINAL_STATUSES.includes(String(snapshot.status))
 }
 
-/** One of the suite's workflows. */
+/** Stores one of the suite's workflows. */
 export function storeSampleWorkflow(t: SuiteContext, name: SampleGraphName): Promise<StoredWorkflow> {
   return t.memoize(`workflow ${name}`, () => t.storeWorkflow(name, sampleGraphs[name]))
 }
 
-/** One of its own for who changes it. */
+/** Stores a workflow of its own for a check that changes it. */
 export function storeOwnWorkflow(
   t: SuiteContext,
   name: string,
@@ -28,12 +28,12 @@ export function storeOwnWorkflow(
 
 let serial = 0
 
-/** A key that nobody has used before. */
+/** Returns a new key. */
 export function createUniqueKey(): string {
   return `conformance-${Date.now().toString(36)}-${++serial}-${Math.random().toString(36).slice(2)}`
 }
 
-/** A submission that nobody has made before. */
+/** Returns a new submission. */
 export function createSubmission({ id, etag }: StoredWorkflow, inputs: JsonMap, more: JsonMap = {}): JsonMap {
   const idempotency_key = createUniqueKey()
   const client_request_id = `attempt-${serial}`
@@ -50,11 +50,11 @@ export function createSubmission({ id, etag }: StoredWorkflow, inputs: JsonMap, 
 
 export interface StartedJob {
   job_id: string
-  /** What a submission was answered; null where the server takes none. */
+  /** The answer to the submission. Null where the server has no submissions. */
   acknowledged: JsonMap | null
 }
 
-/** Starts a job by submission where the server has it, else by a run in the background; gives its id. */
+/** Starts a job by submission where the server supports it, else by a run in the background. Returns its id. */
 export async function startJob(
   t: SuiteContext,
   stored: StoredWorkflow,
@@ -64,7 +64,7 @@ export async function startJob(
   return (await startJobWithReply(t, stored, inputs, concurrent)).job_id
 }
 
-/** As `start`, with what was answered. */
+/** Starts a job as `startJob` does, and returns the answer as well. */
 export async function startJobWithReply(
   t: SuiteContext,
   stored: StoredWorkflow,
@@ -87,7 +87,7 @@ export async function startJobWithReply(
   return { job_id: String(mapOf(answer.body).job_id), acknowledged: null }
 }
 
-/** The answer to a read of a job, through the SDK's door where there is one. */
+/** Reads a job, through the SDK's operation where the server has it. */
 export async function readJob(t: SuiteContext, job_id: string): Promise<SuiteAnswer> {
   if (t.hasOperation('getJobSnapshot')) return t.call('getJobSnapshot', { values: { job_id } })
   t.requireOperations('getJob')
@@ -101,7 +101,7 @@ export async function readSnapshot(t: SuiteContext, job_id: string): Promise<Jso
   return answer.body
 }
 
-/** Polls until the job is as wanted; gives every snapshot on the way, that one last. */
+/** Polls until the job satisfies the condition. Returns every snapshot, the last one included. */
 export async function pollJobUntil(
   t: SuiteContext,
   job_id: string,
@@ -123,7 +123,7 @@ export async function waitForJobEnd(t: SuiteContext, job_id: string): Promise<Js
   return (await pollJobUntil(t, job_id, isTerminal)).at(-1)!
 }
 
-/** Everything that is persisted about a job after a sequence. @throws CheckSkipped where no door tells */
+/** Returns all persisted events of a job after a sequence. @throws CheckSkipped where no operation returns them */
 export async function readHistory(t: SuiteContext, job_id: string, after = 0): Promise<JsonMap[]> {
   if (t.hasOperation('followJobEvents')) {
     const place = { values: { id: job_id }, query: `after_sequence=${after}` }
@@ -133,7 +133,7 @@ export async function readHistory(t: SuiteContext, job_id: string, after = 0): P
   return (await readSubscription(t, job_id, after)).events
 }
 
-/** Subscribes on a socket of its own, and reads until the job's end. */
+/** Subscribes on a new socket, and reads until the job's end. */
 export async function readSubscription(
   t: SuiteContext,
   job_id: string,
@@ -159,7 +159,7 @@ export async function readSubscription(
   return { reply, frames, events }
 }
 
-/** Gives a suspended job the value that it waits for. */
+/** Sends the value that a suspended job waits for. */
 export async function resumeJob(t: SuiteContext, job_id: string, value: unknown): Promise<void> {
   if (t.hasOperation('resumeJob')) {
     await t.callExpecting('resumeJob', 200, { values: { id: job_id } }, { json: { value } })
@@ -171,7 +171,7 @@ export async function resumeJob(t: SuiteContext, job_id: string, value: unknown)
   expect(reply.error === undefined, 'a suspended job takes its value', { command: 'resume_job', value }, reply)
 }
 
-/** Asks for cancellation; gives the snapshot of the answer. */
+/** Requests the cancellation, and returns the snapshot of the answer. */
 export async function cancelJob(t: SuiteContext, job_id: string): Promise<JsonMap> {
   if (t.hasOperation('requestJobCancellation')) {
     const answer = await t.callExpecting('requestJobCancellation', 200, { values: { job_id } })

@@ -1,4 +1,4 @@
-// Plain JSON trees as the suite reads them.
+// Plain JSON trees of the suite.
 
 export type JsonMap = Record<string, unknown>
 
@@ -14,12 +14,12 @@ export function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** One member of each map of a list, as text. */
+/** Returns one member of each map of a list, as text. */
 export function pluckTexts(value: unknown, key: string): string[] {
   return listOf(value).map((one) => String(mapOf(one)[key]))
 }
 
-/** One text for equal values, whatever the order of their keys. */
+/** Equal values have one canonical text, whatever the order of their keys. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, member) =>
     isMap(member)
@@ -32,7 +32,7 @@ export function isSameJson(a: unknown, b: unknown): boolean {
   return canonicalJson(a) === canonicalJson(b)
 }
 
-/** Every member of a tree with its path, the root first. */
+/** Yields every member of a tree with its path, the root first. */
 export function* walkMembers(value: unknown, path = ''): Generator<{ path: string; key: string; value: unknown }> {
   yield { path, key: path.slice(path.lastIndexOf('/') + 1), value }
   if (typeof value !== 'object' || value === null) return

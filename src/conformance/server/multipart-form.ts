@@ -1,7 +1,7 @@
-// Bodies with files.
+// Multipart bodies.
 import type { SuiteRequest } from './target-server.ts'
 
-/** A form of files, whose boundary needs its quotes. */
+/** Creates a form of files. Its boundary has to be quoted. */
 export function createMultipartForm(parts: readonly [name: string, filename: string, bytes: Buffer][]): SuiteRequest {
   const boundary = 'conformance boundary:1'
   const chunks = parts.flatMap(([name, filename, bytes]) => [

@@ -1,4 +1,4 @@
-// Whole runs, each made once and watched through every door at the same time; the rules of states and events are judged by what was seen.
+// Whole runs, each made once and observed over all transports at the same time. The checks of states and events use these observations.
 
 import {
   cancelJob,
@@ -24,14 +24,14 @@ export interface ObservedRun {
   etag: string
   inputs: JsonMap
   graph: SampleGraph
-  /** What the submission was answered; null where the run was none. */
+  /** The answer to the submission. Null where the run was started without one. */
   acknowledged: JsonMap | null
-  /** Every snapshot that was seen, in order. */
+  /** All snapshots in the order in which they were read. */
   snapshots: JsonMap[]
   final: JsonMap
-  /** What is persisted, after the end. */
+  /** The persisted events after the end. */
   events: JsonMap[]
-  /** What each follower got, by its door; those that began late have only the rest. */
+  /** The events of each follower by its transport. Late followers have only the rest. */
   followed: FollowedEvents[]
 }
 
@@ -41,13 +41,13 @@ export interface FollowedEvents {
   /** The last sequence that was known to be persisted when it began. */
   known: number
   events: JsonMap[]
-  /** The frames as they came, where the door is a socket. */
+  /** The received frames, where the transport is a socket. */
   frames: JsonMap[]
-  /** What `subscribe_job` answered. */
+  /** The answer to `subscribe_job`. */
   reply: JsonMap | null
 }
 
-/** A run that waits for a value, gets it and completes, with followers from its start and from its middle. */
+/** A run that waits for a value, gets it and completes. It has followers from its start and from its middle. */
 export function observeCompletedRun(t: SuiteContext): Promise<ObservedRun> {
   return t.memoize('completed run', async () => {
     const stored = await storeSampleWorkflow(t, 'waiting')
@@ -68,7 +68,7 @@ export function observeCompletedRun(t: SuiteContext): Promise<ObservedRun> {
   })
 }
 
-/** A run whose node fails. */
+/** A run with a failing node. */
 export function observeFailedRun(t: SuiteContext): Promise<ObservedRun> {
   return t.memoize('failed run', async () => {
     const stored = await storeSampleWorkflow(t, 'failing')
@@ -111,13 +111,13 @@ export async function observeAllRuns(t: SuiteContext): Promise<ObservedRun[]> {
   return [await observeCompletedRun(t), await observeFailedRun(t), await observeCancelledRun(t)]
 }
 
-/** A promise that may fail before anybody waits for it. */
+/** Handles the rejection of a promise that may fail before it is awaited. */
 function ignoreEarlyRejection<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})
   return promise
 }
 
-/** One follower per door, each until the job's end. */
+/** Starts one follower for each transport, until the job's end. */
 async function followByEachTransport(
   t: SuiteContext,
   job_id: string,

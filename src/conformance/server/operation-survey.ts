@@ -1,4 +1,4 @@
-// Every claimed operation, with valid and with invalid requests: sent once, judged by many rules.
+// Sends valid and invalid requests to every claimed operation once, for the checks of many rules.
 import { type OperationId, type OperationInfo, operationManifest } from '../../../generated/operations.ts'
 import { CheckSkipped } from './check-outcomes.ts'
 import { findJsonBody, listParameters, replaceExampleIds } from './contract-operations.ts'
@@ -9,11 +9,14 @@ import type { OperationCall, PathAndQuery, SuiteContext } from './suite-context.
 import { OPERATIONS_WITH_EXAMPLES, SURVEY_REQUESTS, type SurveyFacts, UNKNOWN_JOB_ID } from './survey-requests.ts'
 import type { SuiteAnswer } from './target-server.ts'
 
-/** Groups of the lifecycle profile; the full one takes everything. */
+/** The tags of the lifecycle profile. The full profile includes all tags. */
 const LIFECYCLE_TAGS: readonly string[] = ['sdk', 'jobs']
 const LIFECYCLE_OPERATIONS: readonly OperationId[] = ['createWorkflow', 'getWorkflowInterface', 'runWorkflow']
 
-/** Whether the caller is an administrator is not known: what only one may do is refused to others before anything is looked at. */
+/**
+ * The suite does not know whether the caller is an administrator. Administrator
+ * operations refuse other callers before they validate anything.
+ */
 export function isSurveyed(t: SuiteContext, { operationId, tag, access }: OperationInfo): boolean {
   if (access === 'administrator' || access === 'operator') return false
   const inProfile = LIFECYCLE_TAGS.includes(tag) || LIFECYCLE_OPERATIONS.includes(operationId)
@@ -25,7 +28,7 @@ export async function readSurveyFacts(t: SuiteContext): Promise<SurveyFacts> {
   return { workflow_id: id, etag, job_id: await findEndedJob(t) }
 }
 
-/** A job that has ended; a made-up id where the server has no door for jobs. */
+/** Returns an ended job, or an invented id where the server has no operation for jobs. */
 function findEndedJob(t: SuiteContext): Promise<string> {
   return t.memoize('some job', async () => {
     if (!t.hasOperation('submitJob') && !(t.hasOperation('runWorkflow') && t.hasOperation('getJob')))
@@ -36,7 +39,7 @@ function findEndedJob(t: SuiteContext): Promise<string> {
   })
 }
 
-/** What stands in the path of an operation. */
+/** Returns the path parameters of an operation. */
 export function createPathValues(
   info: OperationInfo,
   { workflow_id, job_id }: SurveyFacts,
@@ -46,7 +49,7 @@ export function createPathValues(
   return { id: workflow_id, model, name: 'CONFORMANCE', key: 'conformance/unknown', token: 'conformance-unknown' }
 }
 
-/** Reads whose path names what the suite has none of, or whose answer never ends. */
+/** Reads that need something the suite does not have, or whose answer never ends. */
 const UNREAD_OPERATIONS: readonly OperationId[] = [
   'getSharedWorkflow',
   'getPublicWorkflow',
@@ -56,19 +59,19 @@ const UNREAD_OPERATIONS: readonly OperationId[] = [
   'listMessages',
 ]
 
-/** The examples of an operation's body as requests of their own. */
+/** Returns the examples of an operation's body as separate requests. */
 function listExampleBodies(info: OperationInfo, known: SurveyFacts): { json: unknown }[] {
   if (!OPERATIONS_WITH_EXAMPLES.includes(info.operationId)) return []
   const examples = (findJsonBody(info)?.examples ?? []).map((example) => mapOf(replaceExampleIds(example, known)))
   return examples.map((json) => {
-    // A key of the story may have been used in an earlier judgement.
+    // An earlier run of the suite may have used the example's key.
     return {
       json: 'idempotency_key' in json ? { ...json, idempotency_key: createUniqueKey(), inputs: { name: 'Ada' } } : json,
     }
   })
 }
 
-/** The queries that the schemas of its parameters just allow. */
+/** Returns queries at the bounds of their schemas. */
 function listValidQueries(info: OperationInfo): { query: string }[] {
   if (info.method !== 'get') return []
   return listParameters(info)
@@ -87,7 +90,7 @@ export interface SurveyCall extends OperationCall {
   operation: OperationId
 }
 
-/** One valid request of each claimed operation that does no harm. */
+/** Sends one valid, harmless request to each claimed operation. */
 export function sendValidRequests(t: SuiteContext): Promise<SurveyCall[]> {
   return t.memoize('valid requests', async () => {
     const known = await readSurveyFacts(t)
@@ -119,7 +122,7 @@ async function createValidRequest(
 ): Promise<ValidRequest | null> {
   const sender = SURVEY_REQUESTS[info.operationId]
   if (sender) return sender(t, known)
-  // Tokens are the business of people: a program that has one may not list them.
+  // Only people may list tokens, so a program with a token may not.
   if (info.operationId === 'listTokens' && t.target.token !== null) return null
   const isRead = info.method === 'get' && info.body !== 'raw' && !UNREAD_OPERATIONS.includes(info.operationId)
   if (!isRead) return null
@@ -140,7 +143,7 @@ function scheduleRemoval(t: SuiteContext, { operationId }: OperationInfo, { stat
   t.cleanups.push(() => t.call('deleteWorkflow', { values: { id: String(mapOf(body).id) } }))
 }
 
-/** Runs what makes jobs, so that the rules that hold always have something to look at; what fails has its own rule. */
+/** Creates jobs, so that the checks of all records always have some. Failures have checks of their own. */
 export async function exerciseServer(t: SuiteContext): Promise<void> {
   const parts = [sendValidRequests, observeCompletedRun, observeFailedRun, observeCancelledRun]
   for (const part of parts) {

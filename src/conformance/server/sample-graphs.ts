@@ -1,4 +1,4 @@
-// Workflows that the suite makes for itself, of the standard node types.
+// The suite's workflows, made of standard node types.
 import type { JsonMap } from './json.ts'
 
 type GraphNode = { id: string; type: string; data: JsonMap; dynamic_properties?: JsonMap; dynamic_outputs?: JsonMap }
@@ -27,7 +27,7 @@ function createOutputNode(name: string): GraphNode {
   return { id: `out_${name}`, type: 'output.Output', data: { name } }
 }
 
-/** Two outputs of one text that must be given. */
+/** Two outputs of one required text. */
 function createGreetingGraph(): SampleGraph {
   const greet = { id: 'greet', type: 'text.Concat', data: { a: 'Hello, ' } }
   return createGraph(
@@ -57,7 +57,7 @@ function createWaitingGraph(): SampleGraph {
   )
 }
 
-/** Takes a few seconds, so that another run of it waits in the queue; nothing waits for its end. */
+/** Takes a few seconds, so that another run of it waits in the queue. No check waits for its end. */
 function createSlowGraph(): SampleGraph {
   const delay = { id: 'delay', type: 'control.Delay', data: { seconds: 4 } }
   return createGraph(
@@ -69,7 +69,7 @@ function createSlowGraph(): SampleGraph {
   )
 }
 
-/** Fails in a node while it runs. */
+/** Fails in a node during the run. */
 function createFailingGraph(): SampleGraph {
   const formula = { id: 'divide', type: 'math.Formula', data: { formula: 'a / 0' }, dynamic_properties: { a: 1 } }
   return createGraph(
@@ -81,7 +81,7 @@ function createFailingGraph(): SampleGraph {
   )
 }
 
-/** Takes a number between limits. */
+/** Accepts a number between limits. */
 function createLimitsGraph(): SampleGraph {
   return createGraph(
     [createInputNode('Integer', 'count', { min: 1, max: 5 }), createOutputNode('count')],
@@ -89,7 +89,7 @@ function createLimitsGraph(): SampleGraph {
   )
 }
 
-/** Takes anything, such as nested references to assets. */
+/** Accepts any value, such as nested references to assets. */
 function createAnythingGraph(): SampleGraph {
   return createGraph(
     [createInputNode('Any', 'value'), createOutputNode('value')],
@@ -97,7 +97,7 @@ function createAnythingGraph(): SampleGraph {
   )
 }
 
-/** Each is broken in one way, by the word of the diagnostic. */
+/** Each graph has one fault, by the word of its diagnostic. */
 function createBrokenGraphs(): Readonly<Record<string, SampleGraph>> {
   const { nodes, edges } = createGreetingGraph()
   const [first, second] = nodes as [GraphNode, GraphNode]

@@ -1,4 +1,4 @@
-// What the server claims to serve: its own documents where it has them, else this contract's manifest.
+// The operations and commands that the server claims: those of its own documents where it serves them, else those of this contract.
 import { commandManifest } from '../../../generated/messages.ts'
 import { type OperationId, type OperationInfo, operationManifest } from '../../../generated/operations.ts'
 import { isMap, type JsonMap, mapOf } from './json.ts'
@@ -8,13 +8,13 @@ export type ImplementationClaim = 'implemented' | 'preview' | 'planned'
 export type WsCommandName = keyof typeof commandManifest.ws
 
 export interface ServerClaims {
-  /** The document itself, or null where it is not served. */
+  /** The document itself. Null where the server does not serve it. */
   openapi: JsonMap | null
   asyncapi: JsonMap | null
-  /** Of this contract's operations; what a document does not have is planned. */
+  /** The claims about this contract's operations. Operations that are missing from the document are planned. */
   operations: ReadonlyMap<OperationId, ImplementationClaim>
   commands: ReadonlyMap<WsCommandName, ImplementationClaim>
-  /** Operations that a document has under an id of the contract with another method or path. */
+  /** Operations that have an id of the contract, but another method or path. */
   misplaced: readonly string[]
 }
 
@@ -74,13 +74,13 @@ function resolveMessage(message: unknown, all: JsonMap): unknown {
   return typeof $ref === 'string' ? (all[$ref.slice($ref.lastIndexOf('/') + 1)] ?? message) : message
 }
 
-/** A document without markers declares what it serves. */
+/** A document without markers claims all that it declares. */
 function readClaim(value: unknown): ImplementationClaim {
   const marker = mapOf(value)['x-svc-implementation']
   return marker === 'planned' || marker === 'preview' ? marker : 'implemented'
 }
 
-/** The methods that a path takes by the claims, in capitals. */
+/** Returns the claimed methods of a path, in upper case. */
 export function listClaimedMethods(claims: ServerClaims, path: string): string[] {
   return operationManifest
     .filter((info) => info.path === path && claims.operations.get(info.operationId) !== 'planned')

@@ -1,4 +1,4 @@
-// Server-sent events as they come (WHATWG HTML, server-sent events).
+// A parser of server-sent events (WHATWG HTML, server-sent events).
 import type { IncomingMessage } from 'node:http'
 import { readBoundedChunks } from './http-exchange.ts'
 
@@ -8,7 +8,7 @@ export interface ServerSentEvent {
   data: string
 }
 
-/** Each event of a stream, without comments. */
+/** Yields each event of a stream, without comments. */
 export async function* readServerSentEvents(incoming: IncomingMessage): AsyncGenerator<ServerSentEvent> {
   let text = ''
   const decoder = new TextDecoder()

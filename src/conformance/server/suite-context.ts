@@ -1,4 +1,4 @@
-// One judgement of one server: its claims, what the suite has made there and removes again, and everything that was exchanged.
+// The state of one run of the suite against a server: its claims, the objects to remove, and all exchanges.
 import type { OperationId, OperationInfo } from '../../../generated/operations.ts'
 import { CheckSkipped, expect, ServerUnreachableError, SuiteStoppedError } from './check-outcomes.ts'
 import { fillPath, findOperation } from './contract-operations.ts'
@@ -20,15 +20,15 @@ export interface SuiteContextOptions {
   url: string
   token: string | null
   profile: ConformanceProfile
-  /** How long an answer or a frame may take. */
+  /** The time limit of an answer or a frame. */
   timeout_ms: number
-  /** Ends the judgement early; what was made is removed. */
+  /** Stops the suite early. The created objects are removed. */
   stop?: AbortSignal
-  /** How long the judgement may wait at its end for what comes seldom; not at all, where nothing is said. */
+  /** How long the suite may wait at its end for rare messages. Absent: it does not wait. */
   patience_ms?: number
-  /** How often signs of life come; as the contract says, where nothing is said. */
+  /** The intervals of pings. Absent: those of the contract. */
   keep_alive?: KeepAliveIntervals
-  /** What some rules need, and a judgement cannot make for itself. */
+  /** Inputs that some checks need and the suite cannot create. */
   operator_inputs?: Partial<OperatorInputs>
 }
 
@@ -39,7 +39,7 @@ export interface OperationCall {
 
 export interface PathAndQuery {
   values?: Readonly<Record<string, string>>
-  /** As it stands in the URL, without the question mark. */
+  /** The query as in the URL, without the question mark. */
   query?: string
 }
 
@@ -49,11 +49,11 @@ export interface StoredWorkflow {
   record: JsonMap
 }
 
-/** Operations that make jobs. */
+/** Operations that create jobs. */
 const JOB_CREATING_OPERATIONS: readonly OperationId[] = ['submitJob', 'runWorkflow', 'retryJob']
-/** How often, and after how many milliseconds, a job that is told to end is asked for. */
+/** How often, and after how many milliseconds, the suite polls a cancelled job. */
 const REMOVAL_RETRIES = { times: 40, every_ms: 25 }
-/** How long everything may take to be removed, and how long when the judgement has been stopped. */
+/** The time limits of the removal, for a complete and for a stopped suite. */
 const REMOVAL_TIMEOUTS_MS = { whole: 60_000, stopped: 3_000 }
 
 export class SuiteContext implements AsyncDisposable {
@@ -65,9 +65,9 @@ export class SuiteContext implements AsyncDisposable {
   readonly keep_alive: KeepAliveIntervals
   readonly calls: OperationCall[] = []
   readonly sockets: SuiteSocket[] = []
-  /** What ends with the trial, the last first. */
+  /** Cleanups at the end of the suite, the last one first. */
   readonly cleanups: (() => Promise<unknown>)[] = []
-  /** Jobs that were made, by whichever door. */
+  /** All created jobs. */
   readonly jobs = new Set<string>()
   readonly #memoized = new Map<string, Promise<unknown>>()
 
@@ -81,7 +81,7 @@ export class SuiteContext implements AsyncDisposable {
     this.keep_alive = keep_alive
   }
 
-  /** @throws ServerUnreachableError where nobody answers, Stopped */
+  /** @throws ServerUnreachableError where no server answers, SuiteStoppedError */
   static async open(options: SuiteContextOptions): Promise<SuiteContext> {
     const { url, token, timeout_ms, stop = new AbortController().signal } = options
     const target = new TargetServer({ url, token, timeout_ms, stop })
@@ -101,7 +101,7 @@ export class SuiteContext implements AsyncDisposable {
     return this.claims.commands.get(command) !== 'planned'
   }
 
-  /** @throws CheckSkipped unless all of them are claimed */
+  /** @throws CheckSkipped where the server does not claim all of them */
   requireOperations(...operations: OperationId[]): void {
     const missing = operations.filter((operation) => !this.hasOperation(operation))
     if (missing.length > 0) throw new CheckSkipped(`the server does not claim ${missing.join(', ')}`)
@@ -112,7 +112,7 @@ export class SuiteContext implements AsyncDisposable {
     if (missing.length > 0) throw new CheckSkipped(`the server does not claim the command ${missing.join(', ')}`)
   }
 
-  /** Makes it once, and gives the same to everybody who asks. */
+  /** Calls `make` once for a key, and returns the same promise to all callers. */
   memoize<T>(key: string, make: () => Promise<T>): Promise<T> {
     const known = this.#memoized.get(key) ?? make()
     this.#memoized.set(key, known)
@@ -127,7 +127,7 @@ export class SuiteContext implements AsyncDisposable {
   ): Promise<SuiteAnswer> {
     const info = findOperation(operation)
     const path = fillPath(info.path, values)
-    if (path === null) throw new Error(`${operation} lacks a value in its path`)
+    if (path === null) throw new Error(`${operation} has no value for a path parameter`)
     const answer = await this.target.send(info.method.toUpperCase(), query ? `${path}?${query}` : path, asked)
     this.calls.push({ info, answer })
     const { job_id } = mapOf(answer.body)
@@ -135,7 +135,7 @@ export class SuiteContext implements AsyncDisposable {
     return answer
   }
 
-  /** As `call`, where any other status breaks the rule. */
+  /** Calls an operation. Another status breaks the rule. */
   async callExpecting(
     operation: OperationId,
     status: number,
@@ -148,7 +148,7 @@ export class SuiteContext implements AsyncDisposable {
     return answer
   }
 
-  /** A socket of its own; everybody's frames are judged in the end. */
+  /** Opens a new socket. The frames of all sockets are checked at the end. */
   async openSocket(upgrade?: UpgradeOptions): Promise<SuiteSocket> {
     const opened = await openSuiteSocket(this.target, upgrade)
     expect('socket' in opened, `the upgrade to /ws is refused`, { path: '/ws' }, opened)
@@ -156,7 +156,7 @@ export class SuiteContext implements AsyncDisposable {
     return opened.socket
   }
 
-  /** Stores a workflow; it is removed in the end. */
+  /** Stores a workflow, which is removed at the end. */
   async storeWorkflow(name: string, graph: SampleGraph): Promise<StoredWorkflow> {
     this.requireOperations('createWorkflow')
     const answer = await this.callExpecting('createWorkflow', 201, {}, { json: { name: `conformance ${name}`, graph } })
@@ -166,7 +166,7 @@ export class SuiteContext implements AsyncDisposable {
     return { id, etag: String(record.etag), record }
   }
 
-  /** Cancels a job, and removes it where that can be done. */
+  /** Cancels a job, and removes it where the server supports that. */
   async #removeJob(id: string): Promise<void> {
     const place = { values: { id, job_id: id } }
     if (this.hasOperation('requestJobCancellation')) await this.call('requestJobCancellation', place)
@@ -189,7 +189,7 @@ export class SuiteContext implements AsyncDisposable {
   }
 }
 
-/** The end of what removes things: it may outlast a judgement that was stopped, but not for long. */
+/** Creates the deadline of the removal. The removal may outlast a stopped suite, but only for a short time. */
 function createRemovalDeadline(stopped: AbortSignal): { stop: AbortSignal; done: () => void } {
   const late = new AbortController()
   const end = (ms: number) => setTimeout(() => late.abort(), ms)

@@ -1,4 +1,4 @@
-// A socket of the server that is judged: sends in either encoding, keeps every frame with the encoding it came in, and waits for frames.
+// A socket to the tested server. It sends in either encoding, keeps every frame with its encoding, and waits for frames.
 import type { IncomingMessage } from 'node:http'
 import { decode, ExtData, ExtensionCodec, encode } from '@msgpack/msgpack'
 import WebSocket from 'ws'
@@ -11,15 +11,15 @@ import type { TargetServer } from './target-server.ts'
 
 export interface ReceivedFrame {
   binary: boolean
-  /** Undefined where it could not be decoded to one map. */
+  /** Undefined where the frame is not one decodable map. */
   body: JsonMap
-  /** What is wrong with the encoding, or null. */
+  /** The fault of the encoding, or null. */
   fault: string | null
 }
 
 export type FrameMode = 'binary' | 'text'
 
-/** Replies of one command. */
+/** The reply to a command. */
 export interface RpcReply extends JsonMap {
   request_id: string
   result?: unknown
@@ -40,13 +40,13 @@ let serial = 0
 export class SuiteSocket implements Disposable {
   readonly frames: ReceivedFrame[] = []
   readonly timeout_ms: number
-  /** Pings of the protocol that have come; each was answered. */
+  /** Received pings of the protocol. Each was answered. */
   pings = 0
   readonly #ws: WebSocket
-  /** Rings whenever a frame has come or the socket has closed. */
+  /** Called whenever a frame has come or the socket has closed. */
   #waiters: (() => void)[] = []
   #closed: number | null = null
-  /** Why the suite has ended the socket, or null. */
+  /** Why the suite has closed the socket, or null. */
   #overflowReason: string | null = null
 
   constructor(ws: WebSocket, { timeout_ms, take }: { timeout_ms: number; take: (bytes: number) => void }) {
@@ -63,7 +63,7 @@ export class SuiteSocket implements Disposable {
     })
   }
 
-  /** Keeps a frame; a socket that sends too many for that ends. */
+  /** Keeps a frame. Closes a socket that sends too many frames. */
   #receive(data: Buffer, binary: boolean, take: (bytes: number) => void): void {
     try {
       take(data.byteLength)
@@ -87,14 +87,14 @@ export class SuiteSocket implements Disposable {
     this.#ws.send(data)
   }
 
-  /** Sends a command with a request id of its own, and gives the frame that carries it. */
+  /** Sends a command with its own request id, and returns the frame with this id. */
   async request(command: string, data?: unknown, mode?: FrameMode): Promise<RpcReply> {
     const request_id = `conformance-${++serial}`
     this.send({ command, request_id, ...(data === undefined ? {} : { data }) }, mode)
     return (await this.waitForFrame(`an answer to ${command}`, (frame) => frame.request_id === request_id)) as RpcReply
   }
 
-  /** The first frame, of those before and to come, that is as wanted. @throws RuleViolation after the time limit */
+  /** Returns the first matching frame among earlier and later ones. @throws RuleViolation after the time limit */
   async waitForFrame(what: string, wanted: (frame: JsonMap) => boolean, from = 0): Promise<JsonMap> {
     const deadline = performance.now() + this.timeout_ms
     for (let at = from; ; ) {
@@ -105,7 +105,7 @@ export class SuiteSocket implements Disposable {
     }
   }
 
-  /** Waits until everything sent so far has been answered: `ping` comes after it. */
+  /** Waits until all commands so far are answered: the answer to `ping` follows them. */
   async waitUntilAnswered(): Promise<void> {
     await this.request('ping')
   }
@@ -158,7 +158,7 @@ export interface UpgradeOptions {
   query?: string
 }
 
-/** Opens `/ws`; gives the refusal where the upgrade is refused. */
+/** Opens `/ws`. Returns the refusal where the upgrade is refused. */
 export function openSuiteSocket(
   target: TargetServer,
   { headers, query = '' }: UpgradeOptions = {},
@@ -186,9 +186,9 @@ export function openSuiteSocket(
   })
 }
 
-/** What a refused upgrade is told, as far as it comes in time. */
+/** Reads the answer to a refused upgrade, within the time limit. */
 async function readRefusal(incoming: IncomingMessage, ms: number): Promise<{ status: number; text: string }> {
-  const timer = setTimeout(() => incoming.destroy(new Error(`no whole refusal within ${ms} ms`)), ms)
+  const timer = setTimeout(() => incoming.destroy(new Error(`no complete refusal within ${ms} ms`)), ms)
   try {
     return { status: incoming.statusCode ?? 0, text: (await readAllBytes(incoming)).toString() }
   } finally {

@@ -1,4 +1,4 @@
-// The suite for servers: every requirement is judged by its check, and the verdicts become a report.
+// The suite for servers. It runs the check of every requirement and reports the verdicts.
 import { type ServerRequirementId, serverRequirements } from '../../../generated/requirements.ts'
 import type { ConformanceReport, RequirementResult } from '../server-report.ts'
 import {
@@ -15,17 +15,17 @@ import { type CredentialRedactor, createCredentialRedactor } from './credential-
 import { SuiteContext, type SuiteContextOptions } from './suite-context.ts'
 
 export interface ServerSuiteOptions extends SuiteContextOptions {
-  /** Ids, or beginnings of ids; none means all. */
+  /** Ids, or prefixes of ids. Empty: all requirements. */
   only: readonly string[]
 }
 
-/** Judged last, by what has come until then; what they need is begun first. */
+/** Requirements that are checked last, on what has come until then. Their sockets open first. */
 const LAST_CHECKS: Partial<Record<ServerRequirementId, (trial: SuiteContext) => Promise<unknown>>> = {
   'server.socket.keep-alive': openSilentSocket,
   'server.socket.one-reply': openAskedSocket,
 }
 
-/** The requirements that `only` names. @throws RangeError where a name means none */
+/** Returns the requirements that `only` names. @throws RangeError for a name without a requirement */
 export function selectRequirements(only: readonly string[]): ServerRequirementId[] {
   const ids = serverRequirements.map(({ id }) => id)
   const unknown = only.find((name) => !ids.some((id) => isNameOf(name, id)))
@@ -37,7 +37,7 @@ function isNameOf(name: string, id: string): boolean {
   return id === name || id.startsWith(`${name}.`)
 }
 
-/** @throws ServerUnreachableError where nobody answers under the URL */
+/** @throws ServerUnreachableError where no server answers at the URL */
 export async function runServerSuite(options: ServerSuiteOptions): Promise<ConformanceReport> {
   const ids = selectRequirements(options.only)
   const requirements: RequirementResult[] = []
@@ -49,7 +49,7 @@ export async function runServerSuite(options: ServerSuiteOptions): Promise<Confo
   for (const requirement of sortForRun(ids)) {
     const started = performance.now()
     const verdict = await runCheck(trial, requirement.id, hide)
-    // What is interrupted says nothing of the server.
+    // An interrupted check says nothing about the server.
     if (options.stop?.aborted) break
     const ms = Math.round(performance.now() - started)
     requirements.push({ ...requirement, ...verdict, ms })
@@ -64,7 +64,7 @@ function sortForRun(ids: readonly ServerRequirementId[]) {
   return serverRequirements.filter(({ id }) => ids.includes(id)).sort((a, b) => rank(a.id) - rank(b.id))
 }
 
-/** Null where it is stopped before it has begun. */
+/** Null where the suite is stopped before it has begun. */
 async function openContext(options: ServerSuiteOptions): Promise<SuiteContext | null> {
   return SuiteContext.open(options).catch((error) => {
     if (error instanceof SuiteStoppedError) return null
@@ -83,13 +83,13 @@ async function runCheck(
   } catch (error) {
     if (error instanceof ServerUnreachableError) throw error
     if (error instanceof CheckSkipped) return { verdict: 'skipped', reason: hide.text(error.message), evidence: [] }
-    // What is cut first may end within a credential.
+    // Credentials are redacted before the evidence is truncated, because a truncated credential would not be found.
     const evidence = toEvidence(error).map(hide.evidence).map(truncateEvidence)
     return { verdict: 'fail', reason: hide.text((error as Error).message).slice(0, MAX_EVIDENCE_CHARACTERS), evidence }
   }
 }
 
-/** Whatever else goes wrong on the way is the server's doing as well: an answer cut off, a socket that closes. */
+/** Any other error is the server's fault as well, such as an incomplete answer or a closed socket. */
 function toEvidence(error: unknown): readonly Evidence[] {
   return error instanceof RuleViolation ? error.evidence : [{ finding: String((error as Error).stack ?? error) }]
 }
@@ -105,7 +105,7 @@ function truncateEvidence({ finding, request, answer }: Evidence): Evidence {
   }
 }
 
-/** The value, or the beginning of its JSON where that is long. */
+/** Returns the value, or the beginning of its JSON where that is long. */
 function truncateValue(value: unknown): unknown {
   const text = JSON.stringify(value) ?? ''
   return text.length <= MAX_EVIDENCE_CHARACTERS ? value : `${text.slice(0, MAX_EVIDENCE_CHARACTERS)}…`

@@ -1,5 +1,5 @@
-// The operations that change something, or whose path tells more than ids, as the survey sends them without harm. Whoever implements one that
-// changes something adds it here, to one list or the other: a test asks for it.
+// Requests of operations that have an effect, or whose path has more than ids, so that the survey does no harm. An author of a new
+// operation with an effect adds it here, to one of the two lists; a test requires it.
 import type { OperationId } from '../../../generated/operations.ts'
 import { createSubmission, startJob, storeOwnWorkflow, storeSampleWorkflow, waitForJobEnd } from './job-actions.ts'
 import { mapOf } from './json.ts'
@@ -18,7 +18,7 @@ export const UNKNOWN_JOB_ID = 'conformance-unknown'
 
 type SurveyRequestFactory = (t: SuiteContext, known: SurveyFacts) => Promise<(PathAndQuery & { json?: unknown }) | null>
 
-/** A thread that goes with the suite; null where one would stay. */
+/** Creates a thread that the suite removes at the end. Null where it would stay. */
 async function createOwnThread(t: SuiteContext): Promise<string | null> {
   if (!t.hasOperation('createThread') || !t.hasOperation('deleteThread')) return null
   const answer = await t.callExpecting('createThread', 201, {}, { json: { title: 'conformance' } })
@@ -31,7 +31,7 @@ function createRequestFor(id: string | null, json?: object): (PathAndQuery & { j
   return id === null ? null : { values: { id }, ...(json ? { json } : {}) }
 }
 
-/** An asset that goes with the suite; null where one would stay. */
+/** Creates an asset that the suite removes at the end. Null where it would stay. */
 export async function createOwnAsset(t: SuiteContext): Promise<string | null> {
   if (!t.hasOperation('createAsset') || !t.hasOperation('deleteAsset')) return null
   const form = createMultipartForm([['file', 'conformance.txt', Buffer.from('conformance')]])
@@ -40,7 +40,7 @@ export async function createOwnAsset(t: SuiteContext): Promise<string | null> {
   return id
 }
 
-/** Each with a request for something of the suite's own, or null where there is nothing to send it for. */
+/** Each operation with a request about the suite's own objects. Null where there is no such object. */
 export const SURVEY_REQUESTS: Partial<Record<OperationId, SurveyRequestFactory>> = {
   retrieveModel: async (_t, { workflow_id }) => ({ values: { model: `workflow/${workflow_id}` } }),
   createWorkflow: async () => ({
@@ -80,23 +80,23 @@ export const SURVEY_REQUESTS: Partial<Record<OperationId, SurveyRequestFactory>>
   deleteSecret: async () => ({ values: { name: 'CONFORMANCE_UNKNOWN' } }),
 }
 
-/** Not sent by the survey, each for a reason. */
+/** Operations that the survey skips, each with the reason. */
 export const EXCLUDED_OPERATIONS: Partial<Record<OperationId, string>> = {
-  resumeJob: 'its job has to wait for a value, which the rules of states bring about',
-  uploadTemporaryAsset: 'its body is a form, which the rules of uploads make',
-  putObject: 'its key begins with a name of the caller that only the caller knows',
-  deleteObject: 'its key begins with a name of the caller that only the caller knows',
-  putAdminAsset: 'only an administrator may, and a file of that name would be lost',
-  createAsset: 'its body is a form, with which requests to an asset make one first, and delete it afterwards',
-  createThread: 'requests to a thread make one first, and delete it afterwards',
-  updateSettings: 'they are those of the person whose token it is',
-  createToken: 'only a person may, and what it makes is a credential',
-  deleteToken: 'it would need a token that was made before',
-  createChatCompletion: 'whatever model it names may cost money',
-  createEmbedding: 'whatever model it names may cost money',
+  resumeJob: 'its job has to wait for a value, which only the checks of states create',
+  uploadTemporaryAsset: 'its body is a form, which only the checks of uploads send',
+  putObject: 'its key begins with the name of the caller, which the suite does not know',
+  deleteObject: 'its key begins with the name of the caller, which the suite does not know',
+  putAdminAsset: 'only an administrator may call it, and it would replace a file of that name',
+  createAsset: 'its body is a form, and requests to an asset call it before they delete the asset',
+  createThread: 'requests to a thread call it before they delete the thread',
+  updateSettings: 'it changes the settings of the person whose token the suite uses',
+  createToken: 'only a person may call it, and it creates a credential',
+  deleteToken: 'it needs a token that was created before',
+  createChatCompletion: 'any model that it names may cost money',
+  createEmbedding: 'any model that it names may cost money',
 }
 
-/** Operations that take every example of their body, once it tells of what exists. */
+/** Operations that accept every example of their body, with ids that exist. */
 export const OPERATIONS_WITH_EXAMPLES: readonly OperationId[] = [
   'preflightWorkflow',
   'getWorkflowInterfaces',

@@ -1,4 +1,4 @@
-// The server that is judged, over HTTP: sends what it is told as it is, and remembers every exchange for the rules that hold always.
+// The HTTP client of the tested server. It sends requests unchanged, and keeps every exchange for the checks of all answers.
 import { type IncomingHttpHeaders, type IncomingMessage, Agent as PlainAgent } from 'node:http'
 import { Agent as SecureAgent } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,13 +8,13 @@ import { exchangeHttp, readAllBytes } from './http-exchange.ts'
 import { readServerSentEvents, type ServerSentEvent } from './server-sent-events.ts'
 
 export interface SuiteRequest {
-  /** Sent as JSON. */
+  /** The body as JSON. */
   json?: unknown
-  /** Sent as it is. */
+  /** The body as bytes. */
   raw?: string | Uint8Array
   content_type?: string
   headers?: Readonly<Record<string, string>>
-  /** Without the credential. */
+  /** Sends no credential. */
   anonymous?: boolean
 }
 
@@ -25,26 +25,26 @@ export interface SuiteAnswer {
   status: number
   headers: IncomingHttpHeaders
   text: string
-  /** The bytes, for what is not text. */
+  /** The bytes of a binary body. */
   bytes: Buffer
-  /** Parsed where it claims to be JSON; undefined where that fails, where it is nested too deep, and where it does not. */
+  /** The parsed JSON body. Undefined for another content type, invalid JSON, or JSON that is nested too deep. */
   body: unknown
 }
 
-/** Seconds that a rate limit may make the suite wait, and how often in a row. */
+/** The longest delay of a rate limit in seconds, and the most delays in a row. */
 const MAX_RETRY_AFTER_SECONDS = 120
 const MAX_RATE_LIMIT_WAITS = 3
-/** The most bytes of all answers and frames together, which are kept until the end; each counts as a few hundred more than it has. */
+/** The most bytes of all answers and frames, which are kept until the end. Each counts a few hundred bytes more than its size. */
 const MAX_KEPT_BYTES = 128 * 1024 * 1024
 const OVERHEAD_BYTES = 200
-/** A stream of events lasts as long as its job, which may be waited for several times. */
+/** A stream of events lasts as long as its job, and the suite may wait for a job several times. */
 const STREAM_TIMEOUT_FACTOR = 4
 
-/** How to call the server, and when not any more. */
+/** How the suite calls the server, and when it stops. */
 export interface TargetServerOptions {
   url: string
   token: string | null
-  /** How long a whole answer may take. */
+  /** The time limit of a complete answer. */
   timeout_ms: number
   stop: AbortSignal
 }
@@ -53,14 +53,14 @@ export class TargetServer implements Disposable {
   readonly url: URL
   readonly token: string | null
   readonly timeout_ms: number
-  /** Ends every exchange under way, and lets none begin. */
+  /** Ends all exchanges, and prevents new ones. */
   stop: AbortSignal
-  /** Every exchange, in order. */
+  /** All exchanges, in order. */
   readonly answers: SuiteAnswer[] = []
   readonly #agent: PlainAgent
   #wasReached = false
   #kept_bytes = 0
-  /** Whether it is worth waiting where the server asks for that. */
+  /** Whether waiting for a rate limit has helped so far. */
   #waitsForRateLimits = true
   #serial = 0
 
@@ -73,14 +73,14 @@ export class TargetServer implements Disposable {
       this.url.protocol === 'https:' ? new SecureAgent({ keepAlive: true }) : new PlainAgent({ keepAlive: true })
   }
 
-  /** Sends one request, and gives the answer whole. Where the server asks to wait, it is sent again after that. */
+  /** Sends one request, and returns the complete answer. Where the server asks for a delay, sends the request again after it. */
   async send(method: string, path: string, asked: SuiteRequest = {}): Promise<SuiteAnswer> {
     for (let times = 0; ; times++) {
       const answer = await this.#sendOnce(method, path, asked)
       const wait = Number(answer.headers['retry-after'])
       if (answer.status !== 429 || !(wait >= 0 && wait <= MAX_RETRY_AFTER_SECONDS) || !this.#waitsForRateLimits)
         return answer
-      // Who refuses even then would be waited for with every other request as well.
+      // A server that refuses even then would delay every other request as well.
       if (times === MAX_RATE_LIMIT_WAITS) {
         this.#waitsForRateLimits = false
         return answer
@@ -99,20 +99,20 @@ export class TargetServer implements Disposable {
     return answer
   }
 
-  /** Counts what has come and is kept. @throws where that is too much */
+  /** Counts kept bytes. @throws where they are too many */
   countKeptBytes(bytes: number): void {
     this.#kept_bytes += bytes + OVERHEAD_BYTES
     if (this.#kept_bytes > MAX_KEPT_BYTES)
       throw new Error(`answers and frames of more than ${MAX_KEPT_BYTES} bytes together`)
   }
 
-  /** Gives up what is kept, so that there is room for the answers of the removal. */
+  /** Releases the kept answers, so that there is room for the answers of the removal. */
   clearKept(): void {
     this.answers.length = 0
     this.#kept_bytes = 0
   }
 
-  /** Follows server-sent events until the stream ends or `enough` says so. */
+  /** Follows server-sent events until the stream ends or `enough` returns true. */
   async readEvents(
     path: string,
     headers: Readonly<Record<string, string>>,
@@ -164,7 +164,7 @@ export class TargetServer implements Disposable {
     }
   }
 
-  /** A base path of the URL goes before every path. */
+  /** Prepends the base path of the URL. */
   #path(path: string): string {
     return this.url.pathname.replace(/\/$/, '') + path
   }
@@ -211,13 +211,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What time it was for who answered, in milliseconds; null where nothing tells. */
+/** Returns the server's time of an answer in milliseconds. Null where the answer has none. */
 export function readServerTime({ headers }: SuiteAnswer): number | null {
   const time = Date.parse(headers.date ?? '')
   return Number.isNaN(time) ? null : time
 }
 
-/** The answer as evidence: what counts of it, and not more than a reader takes in. */
+/** Returns the answer as evidence, shortened for a reader. */
 export function toEvidenceParts(answer: SuiteAnswer): { request: unknown; answer: unknown } {
   const { method, path, sent, status, headers, body, text } = answer
   const kept = Object.fromEntries(

@@ -1,10 +1,9 @@
-// What a publication lists besides its documents: error codes, events, schemas by name, requirements.
+// Compares the lists of a publication besides its documents: error codes, events, schema names and requirements.
 
 import { type JsonMap, listOf, mapOf, textOf, unionOfKeys } from '../json.ts'
 import type { ContractPublication } from '../publication-files.ts'
 import type { DifferenceCollector } from './differences.ts'
 
-/** Compares the lists of both publications. */
 export function diffCatalogues(
   old: ContractPublication,
   next: ContractPublication,
@@ -16,7 +15,7 @@ export function diffCatalogues(
   diffRequirements(old.json('requirements.json'), next.json('requirements.json'), findings)
 }
 
-/** The words of an error are for people; everything else is for programs. */
+/** The message of an error is for people, so its changes are no difference. Programs use everything else. */
 function diffErrors(old: JsonMap, next: JsonMap, findings: DifferenceCollector): void {
   for (const code of unionOfKeys(old, next)) {
     const place = `error ${code}`
@@ -31,7 +30,7 @@ function diffErrors(old: JsonMap, next: JsonMap, findings: DifferenceCollector):
   }
 }
 
-/** Clients skip types of events that they don't know. */
+/** Clients skip unknown types of events. */
 function diffEvents(old: JsonMap, next: JsonMap, findings: DifferenceCollector): void {
   const types = (manifest: JsonMap) => new Set(listOf(manifest.events).map((event) => textOf(mapOf(event).type)))
   const [before, after] = [types(old), types(next)]
@@ -39,7 +38,7 @@ function diffEvents(old: JsonMap, next: JsonMap, findings: DifferenceCollector):
   for (const type of after) if (!before.has(type)) findings.add('additive', 'event-added', `event ${type}`, 'is new')
 }
 
-/** A schema's name is an address and the name of a generated type, but nothing of it goes over the wire. */
+/** A schema's name is a URL and the name of a generated type, but it is not sent over the wire. */
 function diffSchemaNames(old: ContractPublication, next: ContractPublication, findings: DifferenceCollector): void {
   const schemas = ({ names: all }: ContractPublication) =>
     new Set(all.filter((name) => /^[A-Z][A-Za-z0-9]*\.json$/.test(name)))
@@ -53,8 +52,8 @@ function diffSchemaNames(old: ContractPublication, next: ContractPublication, fi
 }
 
 /**
- * A rule that is removed or restated may change what others count on; so may a new one for clients, which those that kept the others may break. A
- * new one for servers gives clients more to rely on. Sources and mutations explain.
+ * A removed or restated rule may change behaviour that others rely on. So may a new rule for clients: existing clients may break it. A new
+ * rule for servers gives clients more to rely on. Sources and mutations only explain.
  */
 function diffRequirements(old: JsonMap, next: JsonMap, findings: DifferenceCollector): void {
   const [before, after] = [indexRules(old), indexRules(next)]
@@ -71,7 +70,7 @@ function diffRequirements(old: JsonMap, next: JsonMap, findings: DifferenceColle
   }
 }
 
-/** Every rule by its id. */
+/** Returns every rule by its id. */
 function indexRules(all: JsonMap): Map<string, { side: string; rule: string }> {
   const lists = Object.entries(all).map(([side, list]): [string, JsonMap[]] => [side, listOf(list).map(mapOf)])
   return new Map(

@@ -1,23 +1,23 @@
-// What a difference between two versions means for those who go by the older one.
+// The effect of a difference between two versions on the users of the older one.
 
-/** `additive`: nobody notices who doesn't look. `risky`: somebody may. `breaking`: somebody will. */
+/** `additive`: existing programs notice no change. `risky`: some may break. `breaking`: some will break. */
 export type DifferenceVerdict = 'additive' | 'risky' | 'breaking'
 
 export interface Difference {
   readonly verdict: DifferenceVerdict
-  /** What kind of change it is, a stable word. */
+  /** The kind of change, as a stable word. */
   readonly rule: string
-  /** Where, for people: an operation, a message, or a schema and the way into it. */
+  /** The place in words: an operation, a message, or a schema and the path into it. */
   readonly place: string
   readonly message: string
 }
 
 const VERDICT_WEIGHTS: Readonly<Record<DifferenceVerdict, number>> = { additive: 0, risky: 1, breaking: 2 }
 
-/** Gathers differences, each once. */
+/** Collects differences, each once. */
 export class DifferenceCollector {
   readonly #differences = new Map<string, Difference>()
-  /** Positions of schemas that were compared already: that is what ends a recursive schema. */
+  /** Positions of schemas that were compared already. They end the comparison of a recursive schema. */
   readonly comparedPositions = new Set<string>()
 
   add(verdict: DifferenceVerdict, rule: string, place: string, message: string): void {
@@ -27,7 +27,7 @@ export class DifferenceCollector {
     this.#differences.set(key, { verdict, rule, place, message })
   }
 
-  /** The worst first, then by place. */
+  /** The worst differences first, then by place. */
   get sorted(): Difference[] {
     return [...this.#differences.values()].sort(
       (a, b) =>
@@ -43,7 +43,7 @@ function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** The worst verdict, or null where nothing differs. */
+/** Returns the worst verdict, or null without differences. */
 export function worstVerdict(differences: readonly Difference[]): DifferenceVerdict | null {
   return differences.reduce<DifferenceVerdict | null>(
     (found, { verdict }) => (found === null || VERDICT_WEIGHTS[verdict] > VERDICT_WEIGHTS[found] ? verdict : found),

@@ -1,4 +1,4 @@
-// A schema as a whole: what stands under `allOf` is brought together, so that it doesn't matter in which part a rule is written.
+// Merges the parts of a schema under `allOf`, so that it does not matter which part holds a rule.
 import {
   canonicalJson,
   isMap,
@@ -10,17 +10,17 @@ import {
   resolveReference,
 } from '../json.ts'
 
-/** One schema with its references followed and its parts merged. */
+/** A schema with its references resolved and its parts merged. */
 export interface EffectiveSchema {
-  /** Names of the types that fit; null for any. */
+  /** Names of the allowed types; null for any. */
   readonly types: ReadonlySet<string> | null
-  /** The values that fit, as canonical text; null for any. */
+  /** The allowed values as canonical text; null for any. */
   readonly values: ReadonlySet<string> | null
   readonly properties: Readonly<Record<string, Json>>
   readonly required: ReadonlySet<string>
-  /** False where other properties are refused. */
+  /** False where unknown properties are refused. */
   readonly additional: Json
-  /** Unions, one list of variants each. */
+  /** The variants of each union. */
   readonly unions: readonly (readonly Json[])[]
   /** All other keywords. */
   readonly rest: JsonMap
@@ -49,10 +49,10 @@ const HANDLED_KEYWORDS = new Set([
   'additionalProperties',
 ])
 
-/** Each node of a document is asked for again and again, in every position that refers to it. */
+/** A cache: each node is requested again for every position that refers to it. */
 const effectiveSchemas = new WeakMap<JsonMap, EffectiveSchema>()
 
-/** The effective schema. `true`, `{}` and a dangling reference take anything. */
+/** Returns the effective schema. `true`, `{}` and a dangling reference accept any value. */
 export function resolveEffectiveSchema(document: JsonMap, schema: Json | undefined): EffectiveSchema {
   if (!isMap(schema)) return mergeSchemaParts(document, schema)
   const found = effectiveSchemas.get(schema) ?? mergeSchemaParts(document, schema)
@@ -91,7 +91,7 @@ function readTypes({ type }: JsonMap): Set<string> | null {
   return types
 }
 
-/** Types by node; none as long as they are being found, because a union adds nothing to itself. */
+/** A cache of types by node. It holds none while a node is being resolved, because a union adds no types to itself. */
 const possibleTypesByNode = new WeakMap<JsonMap, ReadonlySet<string> | null>()
 
 function findPossibleTypes(document: JsonMap, schema: Json): ReadonlySet<string> | null {
@@ -104,7 +104,7 @@ function findPossibleTypes(document: JsonMap, schema: Json): ReadonlySet<string>
   return types
 }
 
-/** What fits all parts, and for each union among them some variant. */
+/** Returns the types that all parts allow, and of each union among them some variant. */
 function intersectTypes(document: JsonMap, parts: readonly JsonMap[]): ReadonlySet<string> | null {
   const unions = parts.flatMap((part) => [part.oneOf, part.anyOf].filter(Array.isArray))
   const unionTypes = unions.map((variants) => {
@@ -124,7 +124,7 @@ function intersectSets(sets: readonly (ReadonlySet<string> | null)[]): ReadonlyS
   return first === undefined ? null : new Set([...first].filter((one) => others.every((set) => set.has(one))))
 }
 
-/** A property that several parts speak of has to fit all of them. */
+/** A property in several parts has to satisfy all of them. */
 function mergeProperties(parts: readonly JsonMap[]): Record<string, Json> {
   const merged = new Map<string, Json[]>()
   for (const part of parts) {
@@ -145,7 +145,7 @@ function mergeAdditionalProperties(parts: readonly JsonMap[]): Json {
   return said.length === 0 ? {} : said.length === 1 ? said[0]! : { allOf: said }
 }
 
-/** Bounds of several parts hold together; of other keywords each part's own counts. */
+/** Bounds of several parts apply together. Other keywords are kept for each part. */
 function mergeOtherKeywords(parts: readonly JsonMap[]): JsonMap {
   const rest: JsonMap = {}
   for (const part of parts) {
@@ -161,7 +161,7 @@ function mergeOtherKeywords(parts: readonly JsonMap[]): JsonMap {
   return rest
 }
 
-/** Whether a schema says nothing of values. */
+/** Whether a schema accepts any value. */
 export function acceptsAnything(schema: Json | undefined): boolean {
   return (
     schema === undefined ||
@@ -170,7 +170,7 @@ export function acceptsAnything(schema: Json | undefined): boolean {
   )
 }
 
-/** A copy without words for people, to compare what nothing else compares. */
+/** Copies a value without documentation, for a comparison by text. */
 export function withoutDocumentation(value: Json, names = false): Json {
   if (Array.isArray(value)) return value.map((item) => withoutDocumentation(item))
   if (!isMap(value)) return value

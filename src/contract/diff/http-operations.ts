@@ -1,4 +1,4 @@
-// The operations of two OpenAPI documents: their identity, who may call them, what they take.
+// Compares the operations of two OpenAPI documents: their identity, their access and their requests.
 
 import {
   canonicalJson,
@@ -36,7 +36,7 @@ interface DocumentOperation {
   readonly node: JsonMap
 }
 
-/** Compares all operations. They are known again by their ids, then by method and path. */
+/** Compares all operations. Operations match by their ids, otherwise by method and path. */
 export function diffHttpOperations(documents: DocumentPair, findings: DifferenceCollector): void {
   const next = listOperations(documents.new)
   const left = new Set(next)
@@ -92,7 +92,7 @@ function diffOperation(place: DiffPosition, old: DocumentOperation, next: Docume
   diffResponses({ ...place, direction: 'response' }, mapOf(old.node.responses), mapOf(next.node.responses))
 }
 
-/** Each alternative of the security that was good enough has to stay so. */
+/** Each security alternative of the old version has to stay sufficient. */
 function diffSecurityRequirements(place: DiffPosition, old: JsonMap, next: JsonMap): void {
   const before = listSecurityAlternatives(old.security ?? place.documents.old.security)
   const after = listSecurityAlternatives(next.security ?? place.documents.new.security)
@@ -104,7 +104,7 @@ function diffSecurityRequirements(place: DiffPosition, old: JsonMap, next: JsonM
     noteDifference(place, 'additive', 'security-loosened', `can be called with ${one || 'no credential'} now`)
 }
 
-/** What a caller may bring, each alternative as text; empty text for nothing. */
+/** Returns the security alternatives as texts. An empty text stands for no credential. */
 function listSecurityAlternatives(security: Json | undefined): Set<string> {
   const list = listOf(security).map((requirement) => canonicalJson(mapOf(requirement)))
   return new Set(list.length === 0 ? [''] : list.map((one) => (one === '{}' ? '' : one)))

@@ -1,4 +1,4 @@
-// The keywords that bound a value, and those that nobody can compare but by their text.
+// Compares the keywords that bound a value, and the keywords that can be compared only by their text.
 
 import { canonicalJson, type Json, unionOfKeys } from '../json.ts'
 import { type EffectiveSchema, withoutDocumentation } from './effective-schema.ts'
@@ -9,12 +9,12 @@ type DiffSchema = (place: DiffPosition, old: Json | undefined, next: Json | unde
 const LOWER_BOUNDS = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'])
 const UPPER_BOUNDS = new Set(['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'])
 const FORM_KEYWORDS = new Set(['pattern', 'format', 'multipleOf'])
-/** Conditions that a value has to keep besides. */
+/** Keywords with further conditions on a value. */
 const CONDITION_KEYWORDS = new Set(['not', 'if', 'then', 'else'])
 const SCHEMA_KEYWORDS = new Set(['items', 'propertyNames'])
 const IGNORED_KEYWORDS = new Set(['deprecated'])
 
-/** Compares what is neither type, value, property nor union. */
+/** Compares all keywords besides types, values, properties and unions. */
 export function diffKeywords(
   place: DiffPosition,
   a: EffectiveSchema,
@@ -45,10 +45,10 @@ function diffKeyword(place: DiffPosition, key: string, old: Json | undefined, ne
   if (key === 'contentEncoding' || key === 'contentMediaType')
     return noteDifference(place, 'breaking', 'encoding-changed', message)
   if (IGNORED_KEYWORDS.has(key)) return noteDifference(place, 'additive', key, message)
-  // An absent property means something else now; what is sent says nothing of defaults.
+  // The default changes the meaning of an absent property in a request. It does not affect responses.
   if (key === 'default')
     return place.direction === 'request' ? noteDifference(place, 'risky', 'default-changed', message) : undefined
-  // Whether another condition refuses what the old one took cannot be told; where it is gone, nothing more is refused.
+  // A changed condition may refuse values that the old one accepted. A removed condition refuses nothing.
   const refuses = CONDITION_KEYWORDS.has(key) && next !== undefined && place.direction === 'request'
   noteDifference(place, refuses ? 'breaking' : 'risky', 'keyword-changed', message)
 }
@@ -72,7 +72,7 @@ function diffBound(
   )
 }
 
-/** Of two forms nobody can tell which is the wider one. */
+/** A changed pattern or format counts as breaking, because the wider of two cannot be determined. */
 function diffForm(
   place: DiffPosition,
   key: string,

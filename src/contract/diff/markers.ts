@@ -1,4 +1,4 @@
-// The markers of an operation or message: whether it is served, for whom, and what a caller has to bring.
+// Compares the markers of an operation or message: its status, its access and the required credential.
 
 import { canonicalJson, type Json, type JsonMap, mapOf, unionOfKeys } from '../json.ts'
 import type { DifferenceVerdict } from './differences.ts'
@@ -9,12 +9,12 @@ type MarkerPosition = Pick<DiffPosition, 'findings' | 'live' | 'at'>
 const STATUS_MARKER = 'x-svc-implementation'
 const STATUSES = ['planned', 'partial', 'implemented']
 
-/** Whether anybody could rely on it: planned operations are not served, and previews may change. */
+/** Whether clients can rely on it. Planned operations are not served, and previews may change. */
 export function isServed(node: Json | undefined): boolean {
   return mapOf(node)[STATUS_MARKER] !== 'planned'
 }
 
-/** What each marker says where it is absent, and its values from the mildest to the strictest. */
+/** The default of each marker, and its values from the mildest to the strictest. */
 const ORDERED_MARKERS: Readonly<
   Record<string, { verdict: DifferenceVerdict; absent: (node: JsonMap) => string; values: readonly string[] }>
 > = {
@@ -28,17 +28,17 @@ const ORDERED_MARKERS: Readonly<
   'x-svc-switch': { verdict: 'risky', absent: () => 'none', values: ['none', 'sdk_lifecycle'] },
 }
 
-/** How bad it is to lose a marker that only gives. */
+/** The verdict on losing a marker that only permits something. */
 const PERMISSIVE_MARKERS: Readonly<Record<string, DifferenceVerdict>> = {
   'x-svc-trailing-slash': 'breaking',
   'x-svc-wildcard': 'breaking',
   'x-eov-allow-unknown-query-parameters': 'breaking',
   'x-svc-preview': 'risky',
 }
-/** Of no concern to callers, or compared elsewhere. */
+/** Markers that do not concern callers, or are compared elsewhere. */
 const UNCOMPARED_MARKERS = new Set([STATUS_MARKER, 'x-svc-scope', 'x-svc-validation', 'x-svc-body', 'x-svc-result'])
 
-/** Compares the markers; `scope` is what a token must be good for where nothing is said. */
+/** Compares the markers. `scope` is the required scope of a token where no marker names one. */
 export function diffMarkers(mark: MarkerPosition, old: JsonMap, next: JsonMap, scope: 'read' | 'write'): void {
   diffStatus(mark, old, next)
   diffScope(mark, old['x-svc-scope'] ?? scope, next['x-svc-scope'] ?? scope)

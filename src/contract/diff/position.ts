@@ -1,9 +1,9 @@
-// A position in both versions that is compared: which documents, who sends what stands there, and whether anybody may count on it.
+// A compared position in both versions: its documents, which side sends the value, and whether clients may rely on it.
 
 import type { JsonMap } from '../json.ts'
 import type { DifferenceCollector, DifferenceVerdict } from './differences.ts'
 
-/** `request`: clients send it. `response`: servers do. */
+/** `request`: clients send the value. `response`: servers send it. */
 export type MessageDirection = 'request' | 'response'
 
 /** Two versions of one document. */
@@ -16,17 +16,17 @@ export interface DiffPosition {
   readonly documents: DocumentPair
   readonly findings: DifferenceCollector
   readonly direction: MessageDirection
-  /** False for what was only planned: nobody could use it, so nothing of it breaks anybody. */
+  /** False for a planned operation: no client can use it, so none of its changes is breaking. */
   readonly live: boolean
   readonly at: string
 }
 
-/** The same position one step further in. */
+/** Returns the position one step further in. */
 export function childPosition(place: DiffPosition, step: string): DiffPosition {
   return { ...place, at: `${place.at}${step}` }
 }
 
-/** Notes a difference at a place. */
+/** Records a difference at a position. */
 export function noteDifference(
   place: Pick<DiffPosition, 'findings' | 'live' | 'at'>,
   verdict: DifferenceVerdict,
@@ -37,8 +37,8 @@ export function noteDifference(
 }
 
 /**
- * Notes that values were taken away or added at a place. Who sends them suffers from what is no longer accepted, who gets them from what was
- * never announced; `surprise` is how bad the latter is.
+ * Records that the range of values became narrower or wider at a position. A narrower range affects the sender, a wider range the receiver.
+ * `surprise` is the verdict on a wider range for the receiver.
  */
 export function noteRangeChange(
   place: DiffPosition,

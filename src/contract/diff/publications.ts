@@ -1,4 +1,4 @@
-// Compares two publications of the contract: what the newer one means for who goes by the older one.
+// Compares two publications of the contract: the effect of the newer one on users of the older one.
 
 import type { ContractPublication } from '../publication-files.ts'
 import { diffCatalogues } from './catalogues.ts'
@@ -7,11 +7,11 @@ import { diffHttpOperations } from './http-operations.ts'
 import type { DocumentPair } from './position.ts'
 import { diffSocketChannels } from './socket-channels.ts'
 
-/** All differences, the worst first. Words for people are none. */
+/** Returns all differences, the worst first. Changes of documentation are no difference. */
 export function diffPublications(old: ContractPublication, next: ContractPublication): Difference[] {
   const findings = new DifferenceCollector()
   compareDocuments(old, next, 'openapi.json', findings, diffHttpOperations)
-  // What was compared in one document stands for its own references alone.
+  // Compared positions are references within one document.
   findings.comparedPositions.clear()
   compareDocuments(old, next, 'asyncapi.json', findings, diffSocketChannels)
   diffCatalogues(old, next, findings)

@@ -1,13 +1,12 @@
-// What an operation answers with: statuses, headers and contents.
+// Compares the answers of an operation: statuses, headers and contents.
 
 import { type Json, type JsonMap, mapOf, resolveReference, unionOfKeys } from '../json.ts'
 import { childPosition, type DiffPosition, noteDifference } from './position.ts'
 import { diffSchema } from './schemas.ts'
 
-/** Answers that nobody gets who didn't ask for them: errors, which have to be handled anyway, and 304, which answers a condition. */
+/** Statuses that may be added. Clients have to handle errors anyway, and 304 answers only a conditional request. */
 const EXPECTED_STATUS = /^(304|[45]\d\d)$/
 
-/** Compares the replies by status. */
 export function diffResponses(place: DiffPosition, old: JsonMap, next: JsonMap): void {
   for (const status of unionOfKeys(old, next)) {
     const at = childPosition(place, ` ${status}`)

@@ -1,4 +1,4 @@
-// Two versions of a schema at one position: what clients may no longer send, and what they may get that they never had to expect.
+// Compares two versions of a schema at one position: values that clients may no longer send, and values that they never had to expect.
 
 import { canonicalJson, isMap, type Json, readReference, unionOfKeys } from '../json.ts'
 import { acceptsAnything, type EffectiveSchema, resolveEffectiveSchema } from './effective-schema.ts'
@@ -6,7 +6,7 @@ import { diffKeywords } from './keywords.ts'
 import { childPosition, type DiffPosition, noteDifference, noteRangeChange } from './position.ts'
 import { diffUnions } from './unions.ts'
 
-/** Compares a schema of each version. A schema that stands in several positions is compared once for each direction. */
+/** Compares two versions of a schema. A schema in several positions is compared once for each direction. */
 export function diffSchema(place: DiffPosition, old: Json | undefined, next: Json | undefined): void {
   if (acceptsAnything(old) && acceptsAnything(next)) return
   const inside = enterSchema(place, old, next)
@@ -14,7 +14,7 @@ export function diffSchema(place: DiffPosition, old: Json | undefined, next: Jso
   const a = resolveEffectiveSchema(place.documents.old, old)
   const b = resolveEffectiveSchema(place.documents.new, next)
   diffTypes(inside, a, b)
-  // Where one version has a union and the other none, what the schemas say stands in different places.
+  // Where only one version has a union, the same rules stand in different places.
   if ((a.unions.length === 0) === (b.unions.length === 0)) {
     diffValues(inside, a, b)
     diffProperties(inside, a, b)
@@ -24,7 +24,7 @@ export function diffSchema(place: DiffPosition, old: Json | undefined, next: Jso
   diffUnions(inside, { old, next, a, b }, diffSchema)
 }
 
-/** Shared schemas are places of their own; null where this pair has been compared. */
+/** Returns the position of a shared schema; null where this pair has been compared. */
 function enterSchema(place: DiffPosition, old: Json | undefined, next: Json | undefined): DiffPosition | null {
   if (![old, next].some((one) => isMap(one) && ('$ref' in one || 'allOf' in one))) return place
   const id = [place.direction, place.live, canonicalJson(old), canonicalJson(next)].join('\n')
@@ -73,7 +73,7 @@ function diffProperties(place: DiffPosition, a: EffectiveSchema, b: EffectiveSch
     else diffSchema(at, old, next)
   }
   for (const name of new Set([...a.required, ...b.required])) {
-    // Of one that is new or gone that is said already.
+    // A new or removed property is already recorded.
     if ((a.properties[name] === undefined) !== (b.properties[name] === undefined)) continue
     diffRequired(childPosition(place, `/${name}`), a.required.has(name), b.required.has(name))
   }
@@ -100,7 +100,7 @@ function diffRequired(place: DiffPosition, old: boolean, next: boolean): void {
   )
 }
 
-/** Answers may hold members that a client doesn't know, whether they are named or not. */
+/** Answers may have members that a client does not know, whether the schema names them or not. */
 function diffAdditional(
   place: DiffPosition,
   { additional: old }: EffectiveSchema,

@@ -1,11 +1,11 @@
-// The security schemes of a document: how a credential is sent.
+// Compares the security schemes of two documents, which say how a credential is sent.
 
 import { canonicalJson, mapOf, unionOfKeys } from '../json.ts'
 import type { DifferenceCollector } from './differences.ts'
 import { withoutDocumentation } from './effective-schema.ts'
 import type { DocumentPair } from './position.ts'
 
-/** Compares the schemes by name. That one has gone is told by the operations that took it. */
+/** Compares the schemes by name. The removal of a scheme shows in the operations that accepted it. */
 export function diffSecuritySchemes({
   documents,
   findings,

@@ -1,4 +1,4 @@
-// The channels, messages and operations of two AsyncAPI documents.
+// Compares the channels, messages and operations of two AsyncAPI documents.
 
 import {
   canonicalJson,
@@ -68,7 +68,7 @@ function diffMessages(place: DiffPosition, channel: string, old: JsonMap, next: 
   }
 }
 
-/** What the server receives is a request, what it sends or replies a response. */
+/** Messages that the server receives are requests. Messages that it sends or replies are responses. */
 function listDirections(document: JsonMap, reference: string): MessageDirection[] {
   const found = new Set<MessageDirection>()
   const holds = (list: Json | undefined) => listOf(list).some((one) => readReference(one) === reference)
@@ -79,7 +79,7 @@ function listDirections(document: JsonMap, reference: string): MessageDirection[
   return found.size === 0 ? ['request', 'response'] : [...found]
 }
 
-/** Whether a message stands for any of a group of other messages, which are compared themselves. */
+/** Whether a message is an envelope of other messages, which are compared themselves. */
 function isEnvelope(document: JsonMap, messages: JsonMap, key: string): boolean {
   const { oneOf } = mapOf(resolveReference(document, mapOf(messages[key]).payload))
   const others = Object.entries(messages).filter(([other]) => other !== key)

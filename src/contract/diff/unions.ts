@@ -1,4 +1,4 @@
-// Two versions of a union: which variant of one is which of the other, what has gone and what has come.
+// Compares two versions of a union: matches their variants, and finds removed and added ones.
 
 import { canonicalJson, type Json, type JsonMap, mapOf, readReference } from '../json.ts'
 import { type EffectiveSchema, resolveEffectiveSchema, withoutDocumentation } from './effective-schema.ts'
@@ -13,7 +13,9 @@ interface UnionSides {
   readonly b: EffectiveSchema
 }
 
-/** Compares unions in the order in which they are written. Where only one version has one, the other counts as a union of itself. */
+/**
+ * Compares unions in the order in which they are written. Where only one version has a union, the other counts as a union of one variant.
+ */
 export function diffUnions(place: DiffPosition, { old, next, a, b }: UnionSides, diffSchema: DiffSchema): void {
   if (a.unions.length === 0 && b.unions.length === 0) return
   if (a.unions.length === b.unions.length) {
@@ -33,13 +35,13 @@ export function diffUnions(place: DiffPosition, { old, next, a, b }: UnionSides,
     )
 }
 
-/** A schema of several types as variants of one each. */
+/** Splits a schema with several types into variants of one type each. */
 function splitByType(schema: Json | undefined): Json[] {
   const { type } = mapOf(schema)
   return Array.isArray(type) ? type.map((one) => ({ ...mapOf(schema), type: one })) : [schema ?? {}]
 }
 
-/** The variants of a union, each with what stands beside the union. */
+/** Returns the variants of a union, each merged with the rest of the schema. */
 function listWholeVariants(schema: Json | undefined, { unions }: EffectiveSchema): Json[] {
   const { oneOf, anyOf, description: _words, ...beside } = mapOf(schema)
   const variants = [...unions[0]!]
@@ -73,11 +75,11 @@ function diffVariants(place: DiffPosition, old: readonly Json[], next: readonly 
 
 interface VariantMatcher {
   readonly key: (document: JsonMap, variant: Json) => string | null
-  /** Whether variants of one key are as good as each other; otherwise a key that several share tells nothing. */
+  /** Whether variants with equal keys are interchangeable. Otherwise a shared key matches nothing. */
   readonly isUnambiguous: boolean
 }
 
-/** Ways to know a variant again, the surest first. */
+/** Ways to match variants, the most reliable first. */
 const VARIANT_MATCHERS: readonly VariantMatcher[] = [
   { key: (_document, variant) => readReference(variant), isUnambiguous: true },
   { key: (_document, variant) => canonicalJson(withoutDocumentation(variant)), isUnambiguous: true },
@@ -108,7 +110,7 @@ function matchVariants({ documents }: DiffPosition, old: readonly Json[], next: 
   return { pairs, gone: [...gone].map((at) => old[at]!), come: [...come].map((at) => next[at]!) }
 }
 
-/** The places of the variants that are left, by key. */
+/** Indexes the remaining variants by key. */
 function indexVariants(
   document: JsonMap,
   variants: readonly Json[],
@@ -123,7 +125,7 @@ function indexVariants(
   return byKey
 }
 
-/** The constant properties of a variant, which tell it from the others. */
+/** Returns the constant properties of a variant, which distinguish it from the others. */
 function listConstants(document: JsonMap, variant: Json): string {
   return Object.entries(resolveEffectiveSchema(document, variant).properties)
     .map(([name, schema]) => [name, resolveEffectiveSchema(document, schema).values] as const)
@@ -132,7 +134,7 @@ function listConstants(document: JsonMap, variant: Json): string {
     .join()
 }
 
-/** Whether a variant is null alone: that is a matter of types. */
+/** Whether a variant is only null. The comparison of types covers it. */
 function isNullVariant(document: JsonMap, variant: Json): boolean {
   const { types } = resolveEffectiveSchema(document, variant)
   return types?.size === 1 && types.has('null')

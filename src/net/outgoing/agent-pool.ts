@@ -1,14 +1,14 @@
-// The agents of users. Nobody's request goes on a connection that another user's went on before: where a server does not read the body of a
-// request, what is left of it would begin the next one, whose head, with its secrets, would end up wherever the first user wants.
+// The HTTP agents of users. Requests of two users never share a connection. A server may leave the body of a request unread. The rest of
+// the body would then begin the next request, and send that request's secrets wherever the first user wants.
 import type { Agent } from 'undici'
 
-/** How long an agent is kept that nobody uses, in milliseconds: as long as the library keeps most connections that wait for a request. */
+/** How long an idle agent is kept, in milliseconds. The library keeps most idle connections for the same time. */
 const IDLE_AGENT_MS = 4_000
 
 interface PooledAgent {
   readonly agent: Promise<Agent>
   readonly abortController: AbortController
-  /** Requests under way. */
+  /** The number of requests under way. */
   activeRequests: number
   timer: NodeJS.Timeout | undefined
 }
@@ -18,18 +18,18 @@ export class OwnerAgentPool implements AsyncDisposable {
   readonly #idle_ms: number
   readonly #agents = new Map<string, PooledAgent>()
 
-  /** `make` makes one that gives up what is about to connect when its signal aborts. */
+  /** `make` creates an agent that gives up pending connections when its signal aborts. */
   constructor(make: (end: AbortSignal) => Promise<Agent>, kept_ms = IDLE_AGENT_MS) {
     this.#createAgent = make
     this.#idle_ms = kept_ms
   }
 
-  /** How many there are. */
+  /** The number of agents. */
   get size(): number {
     return this.#agents.size
   }
 
-  /** The owner's, and what tells that a request is over, to be called once. */
+  /** Returns the owner's agent, and a function that ends the request. The caller calls the function once. */
   take(owner: string): { readonly agent: Promise<Agent>; release(): void } {
     const kept = this.#agents.get(owner) ?? this.#addAgent(owner)
     clearTimeout(kept.timer)
@@ -63,14 +63,14 @@ export class OwnerAgentPool implements AsyncDisposable {
     if (this.#agents.get(owner) === kept) this.#agents.delete(owner)
   }
 
-  /** Closes the connections of all who have no request under way. */
+  /** Closes the connections of all owners without a request under way. */
   async closeIdleAgents(): Promise<void> {
     const unused = [...this.#agents].filter(([, { activeRequests }]) => activeRequests === 0)
     for (const [owner, kept] of unused) this.#removeAgent(owner, kept)
     await Promise.all(unused.map(([, kept]) => destroyAgent(kept)))
   }
 
-  /** Ends what is under way. */
+  /** Ends all requests under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     const all = [...this.#agents.values()]
     this.#agents.clear()

@@ -1,19 +1,19 @@
-// Who may have a connection to an origin: users share how many there are, so that nobody's request waits behind all the slow ones of another.
+// Shares the connections to an origin among users, so that the slow requests of one user do not block those of others.
 import type { Socket } from 'node:net'
 import { FairSemaphore } from '../../workers/fair-semaphore.ts'
 
-/** To one origin, of all users together. */
+/** The most connections to one origin, over all users. */
 export const MAX_CONNECTIONS_PER_ORIGIN = 128
-/** Of them, one user's, also where nobody else asks. */
+/** The most connections of one user to one origin, even where no other user needs one. */
 const MAX_CONNECTIONS_PER_OWNER = 32
 
-/** One is taken for each request, and given back when its answer has been read or given up. Origins that nobody asks are forgotten. */
+/** Each request takes a permit, and returns it when its answer has been read or given up. Unused origins are forgotten. */
 export class OriginConnectionQuota {
   readonly #slotsByOrigin = new Map<string, FairSemaphore>()
-  /** How many are open, by origin: those included that are kept for the next request. */
+  /** The number of open connections by origin, including idle ones. */
   readonly #openConnections = new Map<string, number>()
 
-  /** Counts one until it closes. */
+  /** Counts a connection until it closes. */
   countConnection(origin: string, socket: Socket): void {
     this.#openConnections.set(origin, this.#countOpen(origin) + 1)
     socket.once('close', () => {
@@ -23,7 +23,7 @@ export class OriginConnectionQuota {
     })
   }
 
-  /** Whether as many are open as there may be: one that is kept for a user is in the way of others. */
+  /** Whether the origin has as many connections as it may. An idle connection of one user then blocks others. */
   isFull(origin: string): boolean {
     return this.#countOpen(origin) >= MAX_CONNECTIONS_PER_ORIGIN
   }
@@ -32,7 +32,9 @@ export class OriginConnectionQuota {
     return this.#openConnections.get(origin) ?? 0
   }
 
-  /** Resolves when it is the owner's turn, with what gives it back, to be called once. @throws the signal's reason */
+  /**
+   * Resolves when it is the owner's turn, with a function that returns the permit. The caller calls it once. @throws the signal's reason
+   */
   async take(origin: string, owner: string, signal: AbortSignal): Promise<() => void> {
     const places =
       this.#slotsByOrigin.get(origin) ?? new FairSemaphore(MAX_CONNECTIONS_PER_ORIGIN, MAX_CONNECTIONS_PER_OWNER)

@@ -1,36 +1,39 @@
-// Looks up names that callers choose. getaddrinfo would do so on the few threads that the process has for such work, and two names
-// whose servers are silent would keep everybody's look-ups waiting: here packets are sent and awaited without a thread.
+// Looks up host names that callers choose. getaddrinfo would use the few threads that the process has for such work. Two names with silent
+// servers would then delay all look-ups. This module sends and receives DNS packets without a thread.
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { platform } from 'node:os'
 import { listCandidateNames, parseHostsFile, parseResolvConf, ReloadingFile } from './hosts-and-resolv-conf.ts'
 
 /**
- * All addresses of a name, the preferred one first. Rejects with a `code`: `ENOTFOUND` for a name that is not known, `ENODATA` for one
- * without an address, `ETIMEOUT` where no name server answers in time, `ESERVFAIL` where they answer with something else.
+ * Returns all addresses of a name, the preferred one first. Rejects with a `code`:
+ * - `ENOTFOUND`: the name is not known
+ * - `ENODATA`: the name has no address
+ * - `ETIMEOUT`: no name server answers in time
+ * - `ESERVFAIL`: the name servers answer with another error
  */
 export type HostLookup = (name: string) => Promise<readonly string[]>
 
 export interface DnsLookupOptions {
-  /** Name servers as `address:port`; those of the system if absent. */
+  /** Name servers as `address:port`. Absent: those of the system. */
   readonly servers?: readonly string[]
   readonly hosts_path?: string
   readonly resolv_conf_path?: string
-  /** How long a look-up may take altogether, in milliseconds: between four fifths of this and all of it. */
+  /** How long a look-up may take altogether, in milliseconds. A look-up that joins others has at least four fifths of this time. */
   readonly timeout_ms?: number
 }
 
 const HOSTS_PATH = platform() === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
 const RESOLV_CONF_PATH = '/etc/resolv.conf'
-/** Half of what a connection may take in all. */
+/** Half of the time that a connection may take in all. */
 const LOOKUP_TIMEOUT_MS = 5000
-/** How long a name server may take before it is asked again, or the next one is, in milliseconds, and how often the last resolver asks. */
+/** How long one attempt at a name server may take, in milliseconds. `MAX_TRIES` is how often the last resolver asks. */
 const NAME_SERVER_TIMEOUT_MS = 2000
 const MAX_TRIES = 4
 
 /**
- * The resolvers for the look-ups that begin in a fifth of the time that they may take. Thousands of them at once take a few sockets so, and not
- * one each; the ports that packets come from change often, and the name servers are those that the system has at the time.
+ * The resolvers that look-ups share. All look-ups that begin within a fifth of the time limit share one round. Thousands of look-ups then
+ * need a few sockets instead of one each. Source ports still change often, and each round reads the system's current name servers.
  */
 class ResolverRound {
   readonly resolvers: readonly Resolver[]
@@ -53,13 +56,14 @@ class ResolverRound {
 }
 
 /**
- * To be asked in turn. Of several name servers each is asked alone, in the order of the system: a resolver that knows them all turns from one that kept a
- * name waiting, for all look-ups that share it, though the next one may know fewer names. It comes last, with what time is left.
+ * Returns the resolvers to ask in turn. Each name server has a resolver of its own, in the order of the system. A resolver with all servers
+ * skips a server that was slow once, for all look-ups that share it. The next server may know fewer names. That resolver therefore comes
+ * last, with the time that is left.
  */
 function createResolvers(servers: readonly string[] | undefined): Resolver[] {
   const all = createResolver(servers, MAX_TRIES)
   const each = all.getServers()
-  // The library tells these without their zones.
+  // The library returns link-local addresses without their zones, so these servers cannot be asked one by one.
   if (each.length < 2 || each.some((server) => /^\[?fe80:/i.test(server))) return [all]
   return [...each.map((server) => createResolver([server], 1)), all]
 }
@@ -70,7 +74,7 @@ function createResolver(servers: readonly string[] | undefined, tries: number): 
   return resolver
 }
 
-/** The hosts file goes before the name servers. IPv4 addresses go before IPv6 ones. */
+/** The hosts file goes before the name servers, and IPv4 addresses before IPv6 addresses. */
 export function createDnsLookup(options: DnsLookupOptions = {}): HostLookup {
   const {
     servers,
@@ -91,7 +95,7 @@ export function createDnsLookup(options: DnsLookupOptions = {}): HostLookup {
   }
 }
 
-/** The addresses of the first name that has some. */
+/** Returns the addresses of the first name that has any. */
 async function resolveFirst(names: string[], round: ResolverRound): Promise<string[]> {
   const failures: NodeJS.ErrnoException[] = []
   for (const name of names) {
@@ -103,7 +107,7 @@ async function resolveFirst(names: string[], round: ResolverRound): Promise<stri
   throw selectFailure(failures)
 }
 
-/** Where a name server is silent, or fails or refuses to answer, the next one is asked. */
+/** Asks the next resolver where a name server is silent, fails or refuses to answer. */
 async function resolveByFirstAnswering(round: ResolverRound, name: string): Promise<string[] | NodeJS.ErrnoException> {
   const failures: NodeJS.ErrnoException[] = []
   for (const resolver of round.resolvers) {
@@ -118,7 +122,7 @@ function isDefinitive({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ENOTFOUND' || code === 'ENODATA'
 }
 
-/** The IPv4 and then the IPv6 addresses of exactly this name, or why there are none. What came before the time was over counts. */
+/** Returns the IPv4 and then the IPv6 addresses of exactly this name, or the error. Addresses that came before the time limit count. */
 async function resolveBoth(resolver: Resolver, name: string): Promise<string[] | NodeJS.ErrnoException> {
   const both = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
   const found = both.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
@@ -126,18 +130,20 @@ async function resolveBoth(resolver: Resolver, name: string): Promise<string[] |
   return selectFailure(
     both.map((answer) => {
       const cause = answer.status === 'rejected' ? answer.reason : null
-      return Object.assign(new Error(`The look-up of ${name} failed`, { cause }), { code: toLookupErrorCode(cause) })
+      return Object.assign(new Error(`The DNS look-up of ${name} failed`, { cause }), {
+        code: toLookupErrorCode(cause),
+      })
     }),
   )
 }
 
-/** What may pass goes before what is certain, and a name that there is before one that there is not. */
+/** Prefers a failure that may pass over a certain one, and a name without addresses over an unknown name. */
 function selectFailure(failures: readonly NodeJS.ErrnoException[]): NodeJS.ErrnoException {
   const codes = ['ETIMEOUT', 'ESERVFAIL', 'ENODATA', 'ENOTFOUND']
   return failures.toSorted((one, other) => codes.indexOf(one.code!) - codes.indexOf(other.code!))[0]!
 }
 
-/** One of four codes. Others of the library are also those of connections, of which nothing is said here. */
+/** Maps an error to one of four codes. Other codes of the library also belong to connections, so they become `ESERVFAIL`. */
 function toLookupErrorCode(cause: NodeJS.ErrnoException | null): string {
   const code = cause === null ? 'ENODATA' : cause.code
   if (code === 'ENOTFOUND' || code === 'ENODATA' || code === 'ETIMEOUT') return code

@@ -1,5 +1,5 @@
-// Connections that are made only where they may be: every address is judged in the moment of connecting, so that what a
-// name meant a moment before does not count. Proxies of the environment are not asked: they would connect unjudged.
+// Makes connections only to permitted addresses. Each address is checked at the moment of connecting, so an earlier look-up of its name
+// does not count. Proxies of the environment are ignored, because they would connect without this check.
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
 import type { OwnRequestDetector } from '../own-request-detector.ts'
@@ -9,17 +9,17 @@ import { MAX_CONNECTIONS_PER_ORIGIN } from './connection-quota.ts'
 import type { HostLookup } from './dns-lookup.ts'
 import { RefusedAddressError } from './target-url.ts'
 
-/** Of a name with more addresses than this, the rest is not tried. */
+/** Further addresses of a name are not tried. */
 const MAX_ADDRESSES_TRIED = 16
 const CONNECT_TIMEOUT_MS = 10_000
 const MAX_HEADER_BYTES = 65_536
 
-/** RFC 6761 §6.3: these names mean this machine, whatever a name server says. */
+/** RFC 6761 §6.3: these names mean this machine, whatever a name server answers. */
 async function resolveHost(host: string, lookup: HostLookup): Promise<readonly string[]> {
   return host === 'localhost' || host.endsWith('.localhost') ? ['127.0.0.1', '::1'] : lookup(host)
 }
 
-/** Looks a name up for one host and port, and gives those of its addresses that may be reached. */
+/** Looks up a name for one host and port, and returns its permitted addresses. */
 function createGuardedLookup(host: string, port: number, allow: AllowList, lookup: HostLookup): LookupFunction {
   const resolvePermitted = async () => {
     const found = await resolveHost(host, lookup)
@@ -41,8 +41,8 @@ function createGuardedLookup(host: string, port: number, allow: AllowList, looku
 }
 
 /**
- * Connections that are not ready yet; when `signal` aborts, they close. There is one listener for all of them: the signal
- * lives as long as the client, and would keep one of each connection for ever.
+ * Connections that are not ready yet. They close when `signal` aborts. All of them share one listener, because the signal lives as long as
+ * the client and would otherwise keep one listener for each connection.
  */
 class PendingConnections {
   readonly #sockets = new Set<Socket>()
@@ -67,7 +67,7 @@ class PendingConnections {
   }
 }
 
-/** Connects to one origin, and hands out no socket that ended up at an address that may not be reached. */
+/** Connects to one origin. A socket that ended up at a forbidden address is never returned. */
 function createGuardedConnector(
   build: typeof buildConnector,
   origin: URL,
@@ -83,7 +83,7 @@ function createGuardedConnector(
   return (options, callback) => {
     if (isIP(host) !== 0 && !allow.permits(host, port, host))
       return callback(new RefusedAddressError(`The address is ${host}`), null)
-    // What the library's types do not tell: it returns the socket, which an end of the client has to reach before it is ready.
+    // The library's types hide that it returns the socket. A client that ends has to close the socket before it is ready.
     const begun = connect(options, (...result: [null, Socket] | [Error, null]) => {
       const [error, socket] = result
       attempts.remove(begun)
@@ -102,8 +102,8 @@ function createGuardedConnector(
 }
 
 /**
- * An agent for any origin that the list permits. When `signal` aborts, what is about to connect is given up; the sockets
- * that are connected close when the agent is destroyed. `own` knows them until then, and `opened` is told of each, with its origin.
+ * Creates an agent for every origin that the list permits. When `signal` aborts, pending connections are given up. Connected sockets close
+ * when the agent is destroyed. `own` knows them until then. `opened` gets each socket with its origin.
  */
 export async function createGuardedAgent(
   allow: AllowList,
@@ -112,7 +112,7 @@ export async function createGuardedAgent(
   own: OwnRequestDetector | null = null,
   opened: (origin: string, socket: Socket) => void = () => {},
 ): Promise<Agent> {
-  // Not before the first request: reading the library takes longer than the rest of the server's start.
+  // The library loads with the first request: loading it takes longer than the rest of the server's start.
   const { Agent, Pool, buildConnector } = await import('undici')
   const attempts = new PendingConnections(signal)
   return new Agent({

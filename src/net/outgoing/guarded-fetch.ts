@@ -1,4 +1,4 @@
-// One GET on behalf of a caller whose answer is read as it comes: what may be reached is judged as for every other request, redirects included.
+// Sends GET requests on behalf of a caller, who reads the answers as streams. Targets and redirects are checked as for all other requests.
 import type { Readable } from 'node:stream'
 import type { Agent } from 'undici'
 import { NodeError } from '../../engine/node-api/node-error.ts'
@@ -15,31 +15,33 @@ import { toRequestError } from './request-errors.ts'
 import { resolveTarget } from './target-url.ts'
 
 export interface GuardedFetchOptions {
-  /** What may be reached beyond the public internet: entries of `SVC_HTTP_NODE_ALLOW`. */
+  /** Addresses beyond the public internet that requests may reach: entries of `SVC_HTTP_NODE_ALLOW`. */
   readonly allow: readonly string[]
-  /** The operator's own choice, which may be reached wherever it is: `http://127.0.0.1:8080`. Its host with another port is another one. */
+  /**
+   * The origin that the operator configured, such as `http://127.0.0.1:8080`. Requests may reach it at any address, but only at this port.
+   */
   readonly origin: string
   readonly lookup?: HostLookup
-  /** Knows what is sent, in a process that serves as well. */
+  /** Recognizes the requests of this process, where the process is also a server. */
   readonly own?: OwnRequestDetector | null
-  /** How long the head of an answer may take, and each piece of its body after the one before it, in milliseconds. */
+  /** How long the head of an answer, and then each chunk of its body, may take, in milliseconds. */
   readonly idle_timeout_ms?: number
 }
 
 export interface FetchedResponse {
   readonly status: number
-  /** Names in lower case. */
+  /** By name in lower case. */
   readonly headers: ReadonlyMap<string, string>
-  /** As it comes. Fails with a NodeError. To be read to its end, or ended with `return`. */
+  /** The body as a stream. It fails with a NodeError. The caller reads it to its end, or ends it with `return`. */
   readonly body: AsyncIterable<Uint8Array>
-  /** Nobody reads the body: its connection is let go. */
+  /** Discards the body and releases its connection. */
   discard(): void
 }
 
 export interface GuardedFetchRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Values in the headers that go to no other origin, and that no message shows. */
+  /** Header values that go to no other origin and appear in no message. */
   readonly secrets: readonly string[]
   readonly signal: AbortSignal
 }
@@ -90,7 +92,8 @@ export class GuardedFetch implements AsyncDisposable {
         if (location === null)
           return createFetchedResponse(answer, pace, (error) => this.#toCallerError(error, hop, signal, pace, mask))
         answer.body.on('error', () => {}).destroy()
-        if (redirects === MAX_REDIRECTS) throw new NodeError('The request was sent on too often.', 'too_many_redirects')
+        if (redirects === MAX_REDIRECTS)
+          throw new NodeError('The request was redirected too often.', 'too_many_redirects')
         const target = resolveTarget(location, hop.target.url, this.#allow, mask)
         hop = runToCompletion(createRedirectedHopSteps(hop, answer.status, target, { secrets, secret_body: false }))
       }
@@ -176,7 +179,7 @@ async function* readChunks(
   }
 }
 
-/** Ends what is silent for too long: the time begins anew with each wait, and does not run while the reader is busy. */
+/** Ends a request whose server is silent for too long. The time restarts with each wait, and stops while the reader is busy. */
 class IdleTimeout {
   readonly #caller: AbortSignal
   readonly #ms: number

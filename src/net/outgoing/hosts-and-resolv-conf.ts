@@ -1,4 +1,4 @@
-// What the files of the system say of names: the hosts file, and how resolv.conf completes short names (hosts(5), resolv.conf(5)).
+// Reads what the system's files say about names: the hosts file, and how resolv.conf completes short names (hosts(5), resolv.conf(5)).
 import { readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
 
@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 export type HostsTable = ReadonlyMap<string, readonly string[]>
 
 export interface DnsSearchRules {
-  /** Domains that are put behind a name, in this order. */
+  /** Domains that are appended to a name, in this order. */
   readonly search: readonly string[]
   /** A name with fewer dots is tried with the domains first. */
   readonly ndots: number
@@ -53,15 +53,15 @@ export function parseResolvConf(text: string): DnsSearchRules {
   return { search: search.map((domain) => domain.toLowerCase().replace(/^\.|\.$/g, '')).filter(Boolean), ndots }
 }
 
-/** The names that are asked for in turn until one has an address. */
+/** Returns the names to look up in turn, until one of them has an address. */
 export function listCandidateNames(name: string, { search, ndots }: DnsSearchRules): string[] {
   const completed = search.map((domain) => `${name}.${domain}`)
   return name.split('.').length > ndots ? [name, ...completed] : [...completed, name]
 }
 
 /**
- * A small text file that others may change at any time. It is parsed again when it has changed, and is empty where it is not there. Where it cannot be read
- * now, as where no file can be opened, it is as it was, and is tried again.
+ * A small text file that other programs may change at any time. It is parsed again after each change, and counts as empty while it is
+ * missing. Where the file cannot be read, such as for want of file descriptors, the former content stays and the next call tries again.
  */
 export class ReloadingFile<T> {
   readonly #path: string

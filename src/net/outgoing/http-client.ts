@@ -1,5 +1,5 @@
-// The one client for everything that is fetched on behalf of a caller. It follows redirects itself, judges each place that
-// it goes to, and reads no more than it was asked for.
+// Sends all HTTP requests on behalf of callers. The client follows redirects itself,
+// checks every target, and reads no more than the caller asked for.
 import type { Readable } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
 import { NodeError } from '../../engine/node-api/node-error.ts'
@@ -20,37 +20,37 @@ import { ACCEPTED_ENCODINGS, parseContentEncodings, readLimitedBody, responseToo
 import { type OutgoingTarget, resolveTarget } from './target-url.ts'
 
 export interface OutgoingHttpClientOptions {
-  /** What may be reached beyond the public internet: entries of `SVC_HTTP_NODE_ALLOW`. */
+  /** Addresses beyond the public internet that requests may reach: entries of `SVC_HTTP_NODE_ALLOW`. */
   readonly allow: readonly string[]
-  /** How names are looked up; by the hosts file and the system's name servers if absent. */
+  /** How names are looked up. Absent: by the hosts file and the system's name servers. */
   readonly lookup?: HostLookup
-  /** Knows what is sent, in a process that serves as well. */
+  /** Recognizes the requests of this process, where the process is also a server. */
   readonly own?: OwnRequestDetector | null
 }
 
-/** An answer whose body is still to come. */
+/** An answer whose body has not been read yet. */
 interface RawResponse {
   readonly status: number
   readonly headers: HttpHeaders
   readonly body: Readable
 }
 
-/** A request on its way. */
+/** A request under way. */
 interface RequestInProgress {
   readonly request: OutgoingRequest
   readonly owner: string
   readonly limit: RequestDeadline
-  /** Whether it waits for a connection. */
+  /** Whether the request waits for a connection. */
   isWaiting: boolean
 }
 
 const METHOD_PATTERN = /^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)$/
 const USER_AGENT = 'workflow-execution-service'
-/** What is read of a redirect's body, so that its connection can be used again. */
+/** How much of a redirect's body is read, so that its connection can be used again. */
 const MAX_REDIRECT_BODY_BYTES = 16_384
 
 export interface OutgoingHttpClient extends OutgoingHttp, AsyncDisposable {
-  /** The client for one user: users share how many connections there are to an origin. Without it a request is nobody's, who is like one user. */
+  /** Returns the client of one user. Users share the connections to an origin. Requests without an owner count as those of one user. */
   forOwner(owner: string): OutgoingHttp
 }
 
@@ -87,8 +87,7 @@ class GuardedHttpClient implements OutgoingHttpClient {
 
   async #firstHop({ method, url, headers: given, body, secrets }: OutgoingRequest, owner: string): Promise<RequestHop> {
     const mask = await createMaskForOwner(secrets, owner)
-    if (!METHOD_PATTERN.test(method))
-      throw new NodeError(`Requests are not sent with the method "${method}".`, 'bad_header')
+    if (!METHOD_PATTERN.test(method)) throw new NodeError(`The method "${method}" is not supported.`, 'bad_header')
     const headers = validateHeaders(given)
     const target = resolveTarget(url, null, this.#allow, mask)
     if (target.authorization !== null) {
@@ -110,7 +109,7 @@ class GuardedHttpClient implements OutgoingHttpClient {
     let hop = first
     try {
       for (let redirects = 0; ; redirects++) {
-        // The library itself heeds the signal only once it is connected.
+        // The library checks the signal only once it is connected.
         const answer = await limit.race(this.#exchange(hop, sending))
         const location = request.max_redirects > 0 ? findRedirectLocation(answer.status, answer.headers) : null
         if (location === null) return await toIncomingResponse(answer, hop, request)
@@ -138,7 +137,7 @@ class GuardedHttpClient implements OutgoingHttpClient {
     return await outgoingTimeSlices.begin(owner, createRedirectedHopSteps(hop, status, target, request))
   }
 
-  /** What the caller is told: why it gave up itself, that the time is over, or what went wrong. */
+  /** Returns the error for the caller: the reason of its own abort, a timeout, or the failure of the request. */
   async #toCallerError(
     error: unknown,
     { request, owner, limit, isWaiting }: RequestInProgress,
@@ -151,7 +150,7 @@ class GuardedHttpClient implements OutgoingHttpClient {
     return toRequestError(error, target, await createMaskForOwner(request.secrets, owner))
   }
 
-  /** Has a connection until the body of the answer closes: whoever gets an answer reads its body to the end, or destroys it. */
+  /** Holds a connection until the body of the answer closes. The caller reads the body to its end, or destroys it. */
   async #exchange(hop: RequestHop, sending: RequestInProgress): Promise<RawResponse> {
     const { owner, limit } = sending
     const { origin } = hop.target.url
@@ -180,7 +179,7 @@ class GuardedHttpClient implements OutgoingHttpClient {
     }
   }
 
-  /** `isLast`: its connection is not kept for another request. */
+  /** `isLast`: the connection is not kept for another request. */
   async #requestOnAgent(
     agent: Agent,
     { method, target, headers, body }: RequestHop,
@@ -198,7 +197,7 @@ class GuardedHttpClient implements OutgoingHttpClient {
       ...(isLast ? { reset: true } : {}),
       responseHeaders: 'raw',
     })
-    // Raw headers are names and values in turn, which the library's types do not tell.
+    // Raw headers alternate names and values. The library's types do not say so.
     const raw = answer.headers as unknown as readonly string[]
     return { status: statusCode, headers: parseRawHeaders(raw), body: answer.body }
   }
@@ -210,8 +209,8 @@ class GuardedHttpClient implements OutgoingHttpClient {
 }
 
 /**
- * The mask for one message. It is made anew for each: that of a thousand secrets takes fifty megabytes, and hundreds of requests may wait for their answers.
- * An owner's masks are made one after the other.
+ * Creates the mask for one message. A mask is not kept: that of a thousand secrets takes fifty megabytes, and hundreds of requests may wait
+ * for their answers. An owner's masks are created one after the other.
  */
 function createMaskForOwner(secrets: readonly string[], owner: string): Promise<SecretMask> {
   return outgoingTimeSlices.begin(owner, createStrictMaskSteps(secrets))
@@ -222,7 +221,7 @@ function closingError(): NodeError {
 }
 
 function tooManyRedirectsError(host: string, redirects: number): NodeError {
-  const text = `The request was sent on ${redirects} times, the last time by "${host}", without an end.`
+  const text = `The request was redirected ${redirects} times, the last time by "${host}".`
   return new NodeError(`${text} Check the URL, or allow more with max_redirects.`, 'too_many_redirects')
 }
 
@@ -248,12 +247,12 @@ async function toIncomingResponse(
     throw responseTooLargeError(max_bytes)
   }
   const body = await readLimitedBody(answer.body, encodings, max_bytes, onBytesHeld)
-  // They say how the body was sent, not what it is now.
+  // These headers describe the body as it was sent, before decompression.
   if (encodings.length > 0) for (const name of ['content-encoding', 'content-length']) headers.delete(name)
   return { status, headers: Object.fromEntries(headers), body, url: hop.target.url.href }
 }
 
-/** The guarded client. It holds its connections until it is disposed, which ends what is under way. */
+/** Creates the guarded client. Disposing it closes its connections and ends all requests under way. */
 export function createOutgoingHttpClient(options: OutgoingHttpClientOptions): OutgoingHttpClient {
   return new GuardedHttpClient(options)
 }

@@ -1,4 +1,4 @@
-// What becomes of a request that is sent elsewhere: RFC 9110 §15.4, and what must not follow to another origin.
+// Redirects a request (RFC 9110 §15.4), and removes what must not go to another origin.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { OutgoingRequest } from '../../engine/node-api/node-services.ts'
 import type { Steps } from '../../shared/time-slices.ts'
@@ -6,7 +6,7 @@ import { containsSecretSteps, createStrictMaskSteps } from '../secret-mask.ts'
 import type { HttpHeaders } from './http-headers.ts'
 import type { OutgoingTarget } from './target-url.ts'
 
-/** One request on its way, before and after each redirect. */
+/** One request under way, before and after each redirect. */
 export interface RequestHop {
   readonly method: string
   readonly target: OutgoingTarget
@@ -20,7 +20,7 @@ const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]
 /** Names of headers that hold credentials, whatever their values look like. */
 const CREDENTIAL_HEADER_NAME = /auth|cookie|token|secret|session|signature|password|key/
 
-/** Where an answer sends the request on to, or null where it does not. Its bytes are UTF-8, whatever headers are. */
+/** Returns the location of a redirect, or null where the answer is none. The location's bytes are UTF-8, unlike those of other headers. */
 export function findRedirectLocation(status: number, headers: HttpHeaders): string | null {
   const location = headers.get('location')
   if (location === undefined || !REDIRECT_STATUSES.has(status)) return null
@@ -41,8 +41,8 @@ function redirectRefusedError(text: string): NodeError {
 }
 
 /**
- * The request as it is sent on, made in steps as its body may be long. On another origin it goes without credentials and secrets.
- * @throws NodeError `redirect_refused` where it may not follow
+ * Returns the redirected request. It is made in steps, because its body may be long. A request to another origin has no credentials and no
+ * secrets. @throws NodeError `redirect_refused` where it may not follow the redirect
  */
 export function* createRedirectedHopSteps(
   hop: RequestHop,
@@ -52,12 +52,10 @@ export function* createRedirectedHopSteps(
 ): Steps<RequestHop> {
   const { shown, url } = hop.target
   if (url.protocol === 'https:' && target.url.protocol === 'http:') {
-    throw redirectRefusedError(
-      `"${shown}" sends the request on to an http URL, where anyone could read it. Use the final URL.`,
-    )
+    throw redirectRefusedError(`"${shown}" redirects to an http URL, which is not encrypted. Use the final URL.`)
   }
   if (target.authorization !== null)
-    throw redirectRefusedError(`"${shown}" sends the request on with a user name or password.`)
+    throw redirectRefusedError(`"${shown}" redirects to a URL with a user name or password.`)
   const asGet = becomesGet(status, hop.method)
   const body = asGet ? null : hop.body
   const kept = asGet ? new Map([...hop.headers].filter(([name]) => !name.startsWith('content-'))) : hop.headers
@@ -65,7 +63,7 @@ export function* createRedirectedHopSteps(
   if (url.origin === target.url.origin) return { method, target, headers: kept, body }
   if (body !== null && (secret_body || (yield* containsSecretSteps(secrets, body)))) {
     throw redirectRefusedError(
-      `"${shown}" sends the request on to "${target.shown}", and its body holds a secret. Use the final URL.`,
+      `"${shown}" redirects to "${target.shown}", and the request's body holds a secret. Use the final URL.`,
     )
   }
   const mask = yield* createStrictMaskSteps(secrets)

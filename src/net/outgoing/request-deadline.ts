@@ -1,6 +1,6 @@
-// How long one request may take: until its caller gives up, or until its time is over.
+// Limits how long one request may take.
 
-/** Aborts with its caller's signal or after `timeout_ms`. Disposed, it leaves neither timer nor listener. */
+/** Aborts with its caller's signal or after `timeout_ms`. Disposal removes the timer and the listener. */
 export class RequestDeadline implements Disposable {
   readonly #controller = new AbortController()
   readonly #caller: AbortSignal
@@ -12,7 +12,7 @@ export class RequestDeadline implements Disposable {
     this.#caller = caller
     this.#timer = setTimeout(() => {
       this.hasPassed = true
-      this.#controller.abort(new Error('The time of the request is over'))
+      this.#controller.abort(new Error('The request has timed out'))
     }, timeout_ms)
     caller.addEventListener('abort', this.#abort, { once: true })
   }
@@ -21,7 +21,7 @@ export class RequestDeadline implements Disposable {
     return this.#controller.signal
   }
 
-  /** Settles as `work` does, or rejects as soon as the time is over, even where the work itself doesn't heed the signal. */
+  /** Settles as `work` does. Rejects as soon as the time is over, even where `work` ignores the signal. */
   race<T>(work: Promise<T>): Promise<T> {
     const { signal } = this
     return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-// Turns what goes wrong with a request into an error with a stable type and a sentence that says what to do. The cause
-// keeps what only the log may hear.
+// Turns a failed request into an error with a stable type and a sentence that
+// says what to do. The error's cause holds the details for the log.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import { truncateValue } from '../../shared/text-truncation.ts'
 import type { SecretMask } from '../secret-mask.ts'
@@ -9,11 +9,11 @@ import { addressRefusedError, type OutgoingTarget, RefusedAddressError } from '.
 interface FailureRule {
   readonly type: string
   readonly codes: RegExp
-  /** What is said after the host's name. */
+  /** The text after the host's name. */
   readonly text: string
 }
 
-/** The first that fits counts. Codes are those of Node, c-ares, OpenSSL, zlib, llhttp and undici. */
+/** The first matching rule counts. Codes are those of Node, c-ares, OpenSSL, zlib, llhttp and undici. */
 const FAILURE_RULES: readonly FailureRule[] = [
   { type: 'name_not_found', codes: /^(ENOTFOUND|ENODATA)$/, text: 'is not known. Check its spelling.' },
   {
@@ -24,7 +24,7 @@ const FAILURE_RULES: readonly FailureRule[] = [
   {
     type: 'tls_failed',
     codes: /^(CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/,
-    text: 'has a certificate that is out of date. Whoever runs it has to renew it.',
+    text: 'has an expired certificate. Its operator has to renew it.',
   },
   {
     type: 'tls_failed',
@@ -34,24 +34,24 @@ const FAILURE_RULES: readonly FailureRule[] = [
   {
     type: 'tls_failed',
     codes: /^(CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|INVALID_CA)/,
-    text: 'has a certificate that nobody vouches for. The server trusts more of them with NODE_EXTRA_CA_CERTS.',
+    text: 'has an untrusted certificate. To trust its authority, set NODE_EXTRA_CA_CERTS on the server.',
   },
   {
     type: 'tls_failed',
     codes: /^(ERR_TLS_|ERR_SSL_|EPROTO)/,
-    text: 'did not agree on a secure connection. Check whether the URL should begin with http:// or has another port.',
+    text: 'could not make a secure connection. Check the scheme (http or https) and the port in the URL.',
   },
   { type: 'too_large', codes: /^UND_ERR_HEADERS_OVERFLOW$/, text: 'sent more than 64 kB of headers.' },
   {
     type: 'bad_response',
     codes: /^(HPE_|Z_|ERR__ERROR|ERR_BROTLI|ERR_PADDING|ERR_ZLIB|UND_ERR_RES)/,
-    text: 'sent an answer that is broken.',
+    text: 'sent a malformed answer.',
   },
   { type: 'connection_failed', codes: /^ECONNREFUSED$/, text: 'refused the connection. Check the port in the URL.' },
   {
     type: 'connection_failed',
     codes: /^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/,
-    text: 'did not take the connection in time. Check the host and the port in the URL.',
+    text: 'did not accept the connection in time. Check the host and the port in the URL.',
   },
   {
     type: 'connection_failed',
@@ -62,17 +62,17 @@ const FAILURE_RULES: readonly FailureRule[] = [
 
 const DEFAULT_FAILURE: Omit<FailureRule, 'codes'> = { type: 'connection_failed', text: 'could not be reached.' }
 
-/** The code of an error, or of the first one in it that has a code. */
+/** Returns the code of an error, or of the first nested error that has a code. */
 function findErrorCode(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
   const { name, code, errors, cause } = error as Record<'name' | 'code' | 'errors' | 'cause', unknown>
   if (Array.isArray(errors) && errors.length > 0) return findErrorCode(errors[0])
-  // The parser has a code only where it is the compiled one.
+  // Only the compiled parser sets a code.
   if (name === 'HTTPParserError') return 'HPE_'
   return typeof code === 'string' ? code : findErrorCode(cause)
 }
 
-/** An error that may be shown. Host and port are the only things that it says of the request. */
+/** Returns an error for the caller. The error reveals only the host and the port of the request. */
 export function toRequestError(error: unknown, target: OutgoingTarget, mask: SecretMask): NodeError {
   if (error instanceof NodeError) return error
   if (error instanceof RefusedAddressError) return addressRefusedError(target, error)
@@ -83,10 +83,10 @@ export function toRequestError(error: unknown, target: OutgoingTarget, mask: Sec
   return new NodeError(`"${target.shown}" ${text}`, type, { cause: new Error(mask(`${code}: ${detail}`)) })
 }
 
-/** Masked before it is cut: the beginning of a secret is not found any more. */
+/** The mask is applied before the text is cut, because it cannot find a secret of which only the beginning is left. */
 function notUnderstood({ encoding }: UnknownEncoding, mask: SecretMask): NodeError {
-  const text = `The answer is compressed as ${JSON.stringify(truncateValue(mask(encoding)))}, which is not understood.`
-  return new NodeError(`${text} Leave Accept-Encoding to the client.`, 'bad_response')
+  const text = `The answer is compressed as ${JSON.stringify(truncateValue(mask(encoding)))}, which is not supported.`
+  return new NodeError(`${text} Do not set Accept-Encoding.`, 'bad_response')
 }
 
 export function requestTimeoutError(host: string, timeout_ms: number): NodeError {
@@ -94,7 +94,7 @@ export function requestTimeoutError(host: string, timeout_ms: number): NodeError
 }
 
 export function connectionWaitTimeoutError(host: string, timeout_ms: number): NodeError {
-  return createTimeoutError(`Other requests to "${host}" left no connection to it`, timeout_ms)
+  return createTimeoutError(`Other requests to "${host}" used all connections, and none became free`, timeout_ms)
 }
 
 function createTimeoutError(what: string, timeout_ms: number): NodeError {

@@ -1,4 +1,4 @@
-// Reads the body of an answer: decompressed, and never more of it than was asked for.
+// Reads and decompresses the body of an answer, up to a limit.
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import { NodeError } from '../../engine/node-api/node-error.ts'
@@ -6,7 +6,7 @@ import { joinBytesSteps, runToCompletion } from '../../shared/time-slices.ts'
 import { ChunkBuffer } from '../chunk-buffer.ts'
 import { outgoingTimeSlices } from '../outgoing-time-slices.ts'
 
-/** What is asked for in Accept-Encoding. */
+/** The value of Accept-Encoding. */
 export const ACCEPTED_ENCODINGS = 'gzip, br'
 
 const DECODER_FACTORIES: Readonly<Record<string, () => Transform>> = {
@@ -16,29 +16,32 @@ const DECODER_FACTORIES: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 }
 
-/** Bytes of a body that is put together at once, in some 0.1 ms. */
+/** Bodies up to this size are joined at once, in some 0.1 ms. */
 const SHORT_BODY_BYTES = 262_144
 
-/** A body that was packed more often than this is meant to do harm. */
+/** A body with more layers of compression is taken for an attack. */
 const MAX_ENCODING_LAYERS = 2
 
 export function responseTooLargeError(max_bytes: number): NodeError {
   const text = `The answer has more than ${max_bytes.toLocaleString('en')} bytes.`
-  return new NodeError(`${text} Ask for less, or allow more with max_bytes.`, 'too_large')
+  return new NodeError(`${text} Request less, or raise max_bytes.`, 'too_large')
 }
 
-/** An answer is compressed as nobody here understands. What a server says may hold a secret that was sent to it: its name is shown masked alone. */
+/**
+ * The answer has an unsupported encoding. The encoding's name may hold a secret
+ * that was sent to the server, so messages show it only masked.
+ */
 export class UnknownEncoding extends Error {
   readonly encoding: string
 
   constructor(encoding: string) {
-    super('an answer is compressed as nobody here understands')
+    super('the answer has an unsupported encoding')
     this.name = 'UnknownEncoding'
     this.encoding = encoding
   }
 }
 
-/** The names of the encodings, in the order in which they were applied. */
+/** Returns the names of the encodings in the order in which they were applied. */
 export function parseContentEncodings(header: string): string[] {
   const names = header.split(',').map((name) => name.trim().toLowerCase())
   return names.filter((name) => name !== '' && name !== 'identity')
@@ -46,14 +49,14 @@ export function parseContentEncodings(header: string): string[] {
 
 function createDecoders(encodings: readonly string[]): Transform[] {
   if (encodings.length > MAX_ENCODING_LAYERS)
-    throw new NodeError('The answer is compressed several times over.', 'bad_response')
+    throw new NodeError('The answer is compressed more than twice.', 'bad_response')
   return encodings.toReversed().map((name) => {
     if (Object.hasOwn(DECODER_FACTORIES, name)) return DECODER_FACTORIES[name]!()
     throw new UnknownEncoding(name)
   })
 }
 
-/** The first piece of a stream and the rest of it, so that nothing is decoded where there is nothing. */
+/** Yields the first chunk of a stream and then the rest, so that an empty body is not decoded. */
 async function* prependChunk(first: Uint8Array, pieces: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield first
@@ -64,8 +67,8 @@ async function* prependChunk(first: Uint8Array, pieces: AsyncIterator<Uint8Array
 }
 
 /**
- * The whole body. Throws NodeError `too_large` as soon as there is more of it than `max_bytes`, counted after decompression.
- * The stream is closed in any case. `held` is told of what is in memory until then.
+ * Reads the whole body. @throws NodeError `too_large` as soon as the decompressed body has more than `max_bytes` The stream is closed in
+ * any case. `held` is told how many bytes are in memory until then.
  */
 export async function readLimitedBody(
   body: Readable,
@@ -86,7 +89,7 @@ async function decodeStream(body: Readable, steps: readonly Transform[]): Promis
   const pieces = body.iterator() as AsyncIterator<Uint8Array>
   const first = await pieces.next()
   if (first.done) return Readable.from([])
-  // Whoever reads the last step meets the error of any of them.
+  // The reader of the last step gets the error of every step.
   const connect = (from: Readable, step: Transform): Readable => pipeline(from, step, () => {})
   return steps.reduce(connect, Readable.from(prependChunk(first.value, pieces)))
 }
@@ -106,7 +109,7 @@ async function collectBody(
       kept.add(piece)
     }
     const joined = joinBytesSteps(kept.chunks(), Buffer.allocUnsafeSlow(length))
-    // Many bodies may end in one turn of the event loop, so that none of the long ones begins before its slice.
+    // Many bodies may end in one turn of the event loop. A long body waits for its slice.
     return length <= SHORT_BODY_BYTES ? runToCompletion(joined) : await outgoingTimeSlices.run('', joined)
   } finally {
     onBytesHeld(-length)

@@ -1,4 +1,4 @@
-// Where a request goes: a URL that was found to be one for HTTP, with its host, its port and its credentials apart.
+// Parses the URL of a request, and checks that it is an HTTP URL with a permitted host and port.
 import { isIP } from 'node:net'
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import { truncateText } from '../../shared/text-truncation.ts'
@@ -8,7 +8,7 @@ import { validateUrlLength } from './url-length.ts'
 
 export interface OutgoingTarget {
   readonly url: URL
-  /** Without brackets and the dot at its end. */
+  /** The host without brackets and without the final dot. */
   readonly host: string
   readonly port: number
   /** The host as messages show it. */
@@ -20,7 +20,7 @@ export interface OutgoingTarget {
 const MAX_SHOWN_LENGTH = 80
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
-/** Ports of other services, which a request could be made to talk to: the fetch standard's list of bad ports. */
+/** Ports of other protocols that a request could attack: the fetch standard's list of bad ports. */
 const BLOCKED_PORTS: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
@@ -32,17 +32,17 @@ function maskAndTruncate(text: string, mask: SecretMask): string {
   return truncateText(mask(text), MAX_SHOWN_LENGTH)
 }
 
-/** An address may not be reached. The message is for the log: it says which. */
+/** An address may not be reached. The message names the address and goes only to the log. */
 export class RefusedAddressError extends Error {}
 
-/** Says that an address may not be reached, and who can change that; what it is stays unsaid. */
+/** Says that an address may not be reached, and how an operator can allow it. The message does not reveal the resolved address. */
 export function addressRefusedError(
   { shown, port }: Pick<OutgoingTarget, 'shown' | 'port'>,
   cause: RefusedAddressError,
 ): NodeError {
   const text = `Requests to "${shown}" are refused: it is not on the public internet.`
   const entry = `${shown.includes(':') ? `[${shown}]` : shown}:${port}`
-  const cure = `Whoever runs the server can allow it: SVC_HTTP_NODE_ALLOW=${entry}`
+  const cure = `The server's operator can allow it: SVC_HTTP_NODE_ALLOW=${entry}`
   return new NodeError(`${text} ${cure}`, 'address_refused', { cause })
 }
 
@@ -52,7 +52,7 @@ function toBasicAuthorization(url: URL): string | null {
     const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
     return `Basic ${Buffer.from(pair).toString('base64')}`
   } catch {
-    throw new NodeError('The user name or password in the URL is not percent-encoded as it should be.', 'bad_url')
+    throw new NodeError('The user name or password in the URL is not correctly percent-encoded.', 'bad_url')
   }
 }
 
@@ -60,15 +60,18 @@ function parseHttpUrl(text: string, base: URL | null, mask: SecretMask): URL {
   validateUrlLength(text)
   const url = URL.parse(text, base?.href)
   if (url === null) {
-    const example = 'Write it whole, such as https://example.org/path.'
-    throw new NodeError(`"${maskAndTruncate(text, mask)}" is no URL. ${example}`, 'bad_url')
+    const example = 'Write a complete URL, such as https://example.org/path.'
+    throw new NodeError(`"${maskAndTruncate(text, mask)}" is not a URL. ${example}`, 'bad_url')
   }
   if (url.protocol in DEFAULT_PORTS) return url
-  throw new NodeError(`Requests go to http and https URLs, not to "${maskAndTruncate(url.protocol, mask)}".`, 'bad_url')
+  throw new NodeError(
+    `The scheme "${maskAndTruncate(url.protocol, mask)}" is not supported. Use http or https.`,
+    'bad_url',
+  )
 }
 
 /**
- * Reads a URL, relative to `base` if that is given. An address in it is judged here; a name when it is looked up.
+ * Reads a URL, relative to `base` if that is given. An address in the URL is checked here, a name when it is looked up.
  * @throws NodeError `bad_url`, `address_refused`
  */
 export function resolveTarget(text: string, base: URL | null, allow: AllowList, mask: SecretMask): OutgoingTarget {
@@ -77,7 +80,7 @@ export function resolveTarget(text: string, base: URL | null, allow: AllowList, 
   const port = url.port === '' ? DEFAULT_PORTS[url.protocol]! : Number(url.port)
   const shown = maskAndTruncate(host, mask)
   if (BLOCKED_PORTS.has(port) && !allow.listsHostAndPort(host, port)) {
-    throw new NodeError(`Port ${port} of "${shown}" is kept for something else than HTTP.`, 'address_refused')
+    throw new NodeError(`Port ${port} of "${shown}" is reserved for another protocol than HTTP.`, 'address_refused')
   }
   if (isIP(host) !== 0 && !allow.permits(host, port, host)) {
     throw addressRefusedError({ shown, port }, new RefusedAddressError('The URL holds the address'))

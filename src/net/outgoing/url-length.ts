@@ -1,4 +1,4 @@
-// How long a URL of a request may be: a longer one is refused before anybody reads it.
+// Limits the length of a request's URL. The limit applies before the URL is parsed.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 
 /** In characters. */

@@ -1,5 +1,5 @@
-// The one client for servers of models. Operators name them, so that private addresses are allowed; where they send requests on to is not
-// followed. Connections are kept, for as many answers at once as anybody asks for.
+// The HTTP client for model servers. Operators name these servers, so private addresses are allowed, and redirects are not followed.
+// Connections are kept, as many as there are answers at once.
 import { setTimeout } from 'node:timers/promises'
 import type { Pool } from 'undici'
 import { TimeSliceScheduler } from '../../shared/time-slices.ts'
@@ -12,26 +12,26 @@ export interface UpstreamRequest {
   readonly method: 'GET' | 'POST'
   /** `https://api.openai.com` */
   readonly origin: string
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string
-  /** Names in small letters. */
+  /** By name in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
-  /** Ends the call wherever it is. */
+  /** Ends the call at any stage. */
   readonly signal: AbortSignal
-  /** Whether it is repeated after a while where that may help, and costs nothing twice. Absent: it is. */
+  /** Whether a failed request is repeated, where that may help and cannot cost twice. Absent: it is. */
   readonly shouldRetry?: boolean
 }
 
-/** In milliseconds. */
+/** All times are milliseconds. */
 export interface UpstreamTimeouts {
-  /** Until there is a connection. */
+  /** The limit for the connection. */
   readonly connect_ms: number
-  /** Until the head of an answer has come: an answer that is not streamed takes as long as the model thinks. */
+  /** The limit for the head of the answer. An answer that is not streamed takes as long as the model does. */
   readonly head_ms: number
-  /** Between two pieces of a body, and before the first. */
+  /** The limit for the first chunk of a body, and between two chunks. */
   readonly idle_timeout_ms: number
-  /** Before a request is repeated, about; each time longer. */
+  /** The approximate delay before the first repeat. Each further delay is longer. */
   readonly retry_delay_ms: number
 }
 
@@ -43,40 +43,41 @@ const DEFAULT_TIMEOUTS: UpstreamTimeouts = {
 }
 const MAX_RETRIES = 2
 const BACKOFF_FACTOR = 3
-/** A server that wants to be left alone for longer is not asked again: whoever asked is told when to. */
+/** A request is not repeated where a server asks for a longer delay. The caller gets that delay instead. */
 const MAX_RETRY_DELAY_MS = 2_000
 const KEEP_ALIVE_TIMEOUT_MS = 15_000
 const MAX_HEAD_BYTES = 65_536
 const MAX_CONNECTIONS = 4_096
 const USER_AGENT = 'workflow-execution-service'
 
-/** What is over soon: it timed out, it is asked too much, it is being started, its gateway missed it. */
+/** Statuses of passing problems: a timeout, too many requests, a starting server, a failing gateway. */
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 529])
-/** With these a server says that it has not begun. After the others a call may have to be paid for: twice, if it were repeated. */
+/** With these statuses a server has not begun the request. A repeat after another status might be billed twice. */
 const UNBILLED_STATUSES: ReadonlySet<number> = new Set([429, 503, 529])
 
 export class UpstreamClient implements AsyncDisposable {
   readonly #timeouts: UpstreamTimeouts
   readonly #own: OwnRequestDetector | null
   readonly #pools = new Map<string, Pool>()
-  /** In which all answers are read. */
+  /** All answers are read in these slices. */
   readonly #timeSlices = new TimeSliceScheduler()
   #undici: Promise<typeof import('undici')> | null = null
   #isClosed = false
 
-  /** `own` knows the connections, in a process that serves as well. */
+  /** `own` registers the connections, where the process is also a server. */
   constructor(times: Partial<UpstreamTimeouts> = {}, own: OwnRequestDetector | null = null) {
     this.#timeouts = { ...DEFAULT_TIMEOUTS, ...times }
     this.#own = own
   }
 
   /**
-   * Asks, and asks again where nothing was answered or what is wrong may pass. The answer's head has come, whatever its status.
+   * Sends the request, and repeats it where no answer came or the problem may
+   * pass. Resolves with the head of the answer, whatever its status.
    * @throws UpstreamFailure; the signal's reason
    */
   async send(call: UpstreamRequest): Promise<UpstreamResponse> {
     const { signal, method, shouldRetry = true } = call
-    // A connection that was kept may have been closed at its other end meanwhile: that is found out once for all.
+    // The server may have closed an idle connection meanwhile. One retry finds out.
     const retries = shouldRetry ? MAX_RETRIES : 1
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted()
@@ -91,7 +92,7 @@ export class UpstreamClient implements AsyncDisposable {
     }
   }
 
-  /** How long to wait before the next try; null: what came is the answer. */
+  /** Returns the delay before the next attempt. Null: the answer counts. */
   #retryDelayAfter(
     outcome: UpstreamResponse | UpstreamFailure,
     tries: number,
@@ -109,7 +110,7 @@ export class UpstreamClient implements AsyncDisposable {
     const pool = this.#pools.get(origin) ?? (await this.#openPool(origin))
     signal.throwIfAborted()
     const exchange = new UpstreamExchange(signal, this.#timeSlices)
-    // The library takes a Uint8Array, but looks long at it.
+    // The library accepts a Uint8Array, but takes long to check it.
     const bytes =
       typeof body === 'string' || body === undefined
         ? (body ?? null)
@@ -118,11 +119,11 @@ export class UpstreamClient implements AsyncDisposable {
     return exchange.response
   }
 
-  /** Not before the first request: reading the library takes longer than the rest of the server's start. */
+  /** The library loads with the first request: loading it takes longer than the rest of the server's start. */
   async #openPool(origin: string): Promise<Pool> {
     this.#undici ??= import('undici')
     const { Pool, buildConnector } = await this.#undici
-    if (this.#isClosed) throw new UpstreamFailure('closed', 'is not asked any more: the service is closing')
+    if (this.#isClosed) throw new UpstreamFailure('closed', 'gets no more requests: the service is closing')
     const known = this.#pools.get(origin)
     if (known) return known
     const { connect_ms, head_ms, idle_timeout_ms } = this.#timeouts
@@ -140,13 +141,13 @@ export class UpstreamClient implements AsyncDisposable {
     return pool
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts all requests under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     const pools = [...this.#pools.values()]
     this.#pools.clear()
     await Promise.all(
-      pools.map((pool) => pool.destroy(new UpstreamFailure('closed', 'was left: the service is closing'))),
+      pools.map((pool) => pool.destroy(new UpstreamFailure('closed', 'was disconnected: the service is closing'))),
     )
   }
 }
@@ -157,7 +158,9 @@ function isTransientFailure(error: unknown, { method, shouldRetry = true }: Upst
   return error.fault === 'reset' && (method === 'GET' || error.isUnprocessed)
 }
 
-/** RFC 9110 §10.2.3: seconds, or a date. `retry-after-ms` is what some servers send besides. Null where neither is understood. */
+/**
+ * Parses `Retry-After` (RFC 9110 §10.2.3: seconds, or a date) or `retry-after-ms`, which some servers send. Null where neither is valid.
+ */
 export function parseRetryAfterMs({ header }: Pick<UpstreamResponse, 'header'>): number | null {
   const exact = header('retry-after-ms')
   if (exact !== null && /^\d{1,9}(\.\d+)?$/.test(exact)) return Number(exact)

@@ -1,4 +1,4 @@
-// One request to a server of models and its answer, as the library tells of them.
+// One request to a model server and its answer, as handlers of the HTTP library.
 import type { Dispatcher } from 'undici'
 import { toUpstreamFailure, UpstreamFailure } from './failure.ts'
 import { countBytesReadBefore } from './read-tracking-connector.ts'
@@ -11,19 +11,19 @@ import {
 
 export interface UpstreamResponse {
   readonly status: number
-  /** Of the answer, by a name in small letters; null where there is none. Several are joined by commas. */
+  /** Returns a header of the answer by its name in lower case, or null. Several values are joined by commas. */
   header(name: string): string | null
-  /** Decompressed. */
+  /** The decompressed body. */
   readonly body: UpstreamResponseBody
 }
 
 type DispatchController = Parameters<NonNullable<Dispatcher.DispatchHandler['onRequestStart']>>[0]
 type RawResponseHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 
-/** A kept connection that breaks so soon after the request, in milliseconds, was closed at its other end before it came. */
+/** A kept connection that breaks this soon after a request, in milliseconds, was closed by the server before the request arrived. */
 const STALE_CONNECTION_MS = 1_000
 
-/** Ends within the turn in which its signal aborts: the connection is broken, and whoever waits is told the reason. */
+/** Ends in the turn in which its signal aborts: the connection is broken, and the caller gets the reason. */
 export class UpstreamExchange implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal
   readonly #timeSlices: BodyTimeSlices
@@ -62,7 +62,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: DispatchController): void {
     this.#controller = controller
     this.#started_at = performance.now()
-    // It waited for a connection, and nobody waits for it any more.
+    // The call was aborted while the request waited for a connection.
     if (this.#signal.aborted) controller.abort(asError(this.#signal.reason))
   }
 

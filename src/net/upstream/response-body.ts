@@ -1,21 +1,22 @@
-// The body of an answer while it comes: pieces in their order, no more of them in memory than somebody reads, and let go of at any time.
+// The body of an answer as a stream. Its chunks stay in order, it holds only a
+// little unread data, and the reader may release it at any time.
 import { Readable, type Transform } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import type { TimeSliceScheduler } from '../../shared/time-slices.ts'
 import { ChunkBuffer } from '../chunk-buffer.ts'
 import { toUpstreamFailure, UpstreamFailure } from './failure.ts'
 
-/** So many bytes wait for a reader before the server is not read any further, and so few before it is again. */
+/** Reading from the server pauses at HIGH_WATER_BYTES of unread data, and resumes at LOW_WATER_BYTES. */
 const HIGH_WATER_BYTES = 262_144
 const LOW_WATER_BYTES = 65_536
-/** So many of them are joined for whoever reads, and what goes beyond. */
+/** Chunks are joined up to this size. */
 const MAX_JOINED_BYTES = 16_384
-/** How long the end of an answer is waited for that nobody reads any more, so that its connection can be used again. */
+/** How long a released answer may take to end, in milliseconds, so that its connection can be used again. */
 const RELEASE_TIMEOUT_MS = 1_000
-/** And so many bytes of it: where more come it does not end. */
+/** The most bytes of a released answer that are read before its connection is broken. */
 const MAX_DRAINED_BYTES = 16_384
 
-/** Where the pieces come from. */
+/** Controls the source of the chunks. */
 export interface FlowControl {
   pause(): void
   resume(): void
@@ -23,18 +24,18 @@ export interface FlowControl {
   abort(reason: Error): void
 }
 
-/** Where bodies wait for each other. */
+/** The time slices that bodies share. */
 export type BodyTimeSlices = Pick<TimeSliceScheduler, 'isTurnUsed' | 'turn'>
 
 type BodyReadResult = IteratorResult<Uint8Array, undefined>
 
-/** To be read to its end, or let go of with `destroy` or `release`. */
+/** The reader reads the body to its end, or ends it with `destroy` or `release`. */
 export interface UpstreamResponseBody extends AsyncIterable<Uint8Array> {
   /** @throws UpstreamFailure; the reason of the call's signal */
   next(): Promise<BodyReadResult>
-  /** Nobody reads on: the connection is broken. */
+  /** Ends the body and breaks the connection. */
   destroy(): void
-  /** Nobody reads on, and the answer is about to end: its connection is kept if it does. */
+  /** Ends the body and keeps the connection, if the answer ends soon. */
   release(): void
 }
 
@@ -48,7 +49,7 @@ export class QueuedResponseBody implements UpstreamResponseBody {
   #state: 'open' | 'dropped' | 'over' = 'open'
   #error: unknown = null
   #reader: PromiseWithResolvers<BodyReadResult> | null = null
-  /** Whether it waits for its turn. */
+  /** Whether the body waits for its turn. */
   #isAwaitingTurn = false
 
   constructor(flow: FlowControl, turns: BodyTimeSlices) {
@@ -72,7 +73,7 @@ export class QueuedResponseBody implements UpstreamResponseBody {
     if (this.#chunks.length === 0) this.#settle({ done: true, value: undefined })
   }
 
-  /** What came before is still read, unless somebody wanted it to end `at_once`. */
+  /** Fails the body. Earlier chunks are still read, unless `at_once` is set. */
   fail(error: unknown, at_once = false): void {
     if (this.#state === 'over') return
     this.#state = 'over'
@@ -99,7 +100,7 @@ export class QueuedResponseBody implements UpstreamResponseBody {
     return promise
   }
 
-  /** A fast server brings megabytes in one turn of the event loop: whoever reads them must not hold up everybody else. */
+  /** A fast server delivers megabytes in one turn of the event loop. Their reader must not delay all others. */
   #deliverInTurn(): void {
     if (this.#isAwaitingTurn) return
     if (!this.#timeSlices.isTurnUsed) return this.#deliver()
@@ -110,7 +111,7 @@ export class QueuedResponseBody implements UpstreamResponseBody {
     })
   }
 
-  /** What a connection brings at once is one piece, in however many chunks it comes: whoever reads pays for each. */
+  /** Joins the chunks that come at once, because each chunk costs its reader time. */
   #deliver(): void {
     if (this.#reader && this.#chunks.length > 0) this.#settle({ done: false, value: this.#takeJoined() })
   }
@@ -147,7 +148,7 @@ export class QueuedResponseBody implements UpstreamResponseBody {
     }, RELEASE_TIMEOUT_MS).unref()
   }
 
-  /** What comes behind the end that was said. */
+  /** Counts bytes that come after the release. */
   #countDrained(bytes: number): void {
     this.#drained_bytes += bytes
     if (this.#drained_bytes > MAX_DRAINED_BYTES) this.destroy()
@@ -178,12 +179,12 @@ const DECODER_FACTORIES: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 }
 
-/** The body as it was before it was compressed; itself where it was not. @throws UpstreamFailure for what nobody asked for */
+/** Decompresses the body. @throws UpstreamFailure for an encoding that was not requested */
 export function decodeResponseBody(body: UpstreamResponseBody, encoding: string): UpstreamResponseBody {
   const name = encoding.trim().toLowerCase()
   if (name === '' || name === 'identity') return body
   if (!Object.hasOwn(DECODER_FACTORIES, name))
-    throw new UpstreamFailure('broken', 'sent an answer that is compressed in a way that is not understood')
+    throw new UpstreamFailure('broken', 'sent an answer with an unsupported encoding')
   return createDecodedBody(body, DECODER_FACTORIES[name]!())
 }
 
@@ -216,12 +217,12 @@ function createDecodedBody(body: UpstreamResponseBody, decoder: Transform): Upst
   return result
 }
 
-/** Not of the decoder, but of what is decoded: the reason of a signal may be anything. */
+/** Whether the source failed, and not the decoder. The reason of a signal may be any value. */
 function isSourceError(error: unknown): boolean {
   return !(error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(Z_|ERR_)/.test(error.code))
 }
 
-/** The whole body. @throws UpstreamFailure `too_large` where it has more bytes than `most`; as `next` */
+/** Reads the whole body. @throws UpstreamFailure `too_large` where it has more than `max_bytes`; otherwise as `next` */
 export async function readWholeBody(body: UpstreamResponseBody, max_bytes: number): Promise<Buffer> {
   const kept = new ChunkBuffer()
   let length = 0

@@ -95,26 +95,26 @@ describe('the reference server', () => {
     const idle = await play('run-without-key-once', asking('GET', '/api/sdk/v1/capabilities'), 10_000)
     assert.deepEqual(
       [idle.verdict, idle.reason],
-      ['open', 'the client did not come to this step: POST /api/workflows/wf_greeting/run'],
+      ['open', 'the client did not reach this step: POST /api/workflows/wf_greeting/run'],
     )
     const wrong = await play('run-without-key-once', asking('POST', '/api/sdk/v1/jobs', SUBMISSION), 10_000)
     assert.equal(wrong.verdict, 'fail')
-    assert.match(wrong.reason ?? '', /submit_job was asked for though the profile jobs is unavailable/)
+    assert.match(wrong.reason ?? '', /submit_job was called though the profile jobs is unavailable/)
     const said = wrong.transcript.filter(({ direction }) => direction === 'to_client').map(({ what }) => what)
     assert.deepEqual(said, ['404'])
   })
 
   test('fails a client whose frames are nothing, and stands them all', async () => {
     for (const [data, reason] of [
-      ['{"command":"set_mode"}', /not what its schema says: \/ .*data/],
-      ['{"command":"submit_job","request_id":"1","data":7}', /not what its schema says: \/data/],
+      ['{"command":"set_mode"}', /does not match its schema: \/ .*data/],
+      ['{"command":"submit_job","request_id":"1","data":7}', /does not match its schema: \/data/],
       ['{"command":"get_capabilities","request_id":"1","data":{},"more":1}', /additional/],
       ['{"command":"toString","request_id":"1"}', /there is no command "toString"/],
       ['{"command":["x"]}', /there is no command/],
       ['{}', /neither a command nor a type/],
-      ['[1]', /cannot be read/],
-      [`{"command":"submit_job","request_id":"1","data":${DEEP}}`, /cannot be read/],
-      [Buffer.from([0xc1, 0xff]), /cannot be read/],
+      ['[1]', /unreadable/],
+      [`{"command":"submit_job","request_id":"1","data":${DEEP}}`, /unreadable/],
+      [Buffer.from([0xc1, 0xff]), /unreadable/],
     ] as const) {
       const { verdict, reason: given } = await play('restart', sending(data), 20_000)
       assert.equal(verdict, 'fail', String(data))
@@ -124,7 +124,7 @@ describe('the reference server', () => {
 
   test('stands a body that is nested too deep, and one that never ends', async () => {
     const deep = await play('run-without-key-once', posting('/api/sdk/v1/preflight', DEEP), 20_000)
-    assert.ok(deep.transcript.some(({ content }) => /bytes that are nested too deep/.test(String(content))))
+    assert.ok(deep.transcript.some(({ content }) => /bytes of a value that is nested too deep/.test(String(content))))
     const endless = await play('restart', posting('/api/sdk/v1/preflight', Buffer.alloc(1024 * 1024), true), 60_000)
     assert.deepEqual([endless.verdict, endless.reason], ['fail', 'the client sent more than 67108864 bytes'])
   })

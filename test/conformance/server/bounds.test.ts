@@ -86,7 +86,7 @@ describe('an answer that never ends', () => {
         requirements.map(({ verdict }) => verdict),
         ['fail'],
       )
-      assert.match(String(requirements[0]!.reason), new RegExp(`no whole answer within ${ms} ms`))
+      assert.match(String(requirements[0]!.reason), new RegExp(`no complete answer within ${ms} ms`))
     })
   })
 
@@ -98,14 +98,14 @@ describe('an answer that never ends', () => {
   test('is no stream of events that could be followed', async () => {
     await using server = await serving((_request, response) => drip(response, 'text/event-stream', ': still here\n\n'))
     using target = new TargetServer({ url: server.url, token: null, timeout_ms: 50, stop: NEVER })
-    await assert.rejects(target.readEvents('/events', {}), /no whole answer within 200 ms/)
+    await assert.rejects(target.readEvents('/events', {}), /no complete answer within 200 ms/)
   })
 
   test('is no refusal of an upgrade', async () => {
     await withMoreTime(200, async (ms) => {
       await using server = await serving(dripping, 'dripping')
       const { requirements } = await judging(server.url, 'server.access.refused-upgrade', ms)
-      assert.match(String(requirements[0]!.reason), new RegExp(`no whole refusal within ${ms} ms`))
+      assert.match(String(requirements[0]!.reason), new RegExp(`no complete refusal within ${ms} ms`))
     })
   })
 })

@@ -1,4 +1,4 @@
-// What the witness saw against the log: nothing that had finished ran again, and what must not run twice never did.
+// Compares the witness's calls with the log: no finished work ran again, and unsafe calls were not repeated.
 
 import { sha256 } from '../../../src/shared/hashes.ts'
 import { answerTo, type CallRecord } from '../counter.ts'
@@ -23,7 +23,7 @@ export const judgeCalls: Judge = function* (evidence) {
   yield* reused(evidence)
 }
 
-/** Of one firing there is one call; another one only where a kill lies between and the call may be made twice. */
+/** A firing has one call. It may have a second one only after a kill, and only where the call is safe to repeat. */
 function* repeated(evidence: Evidence, key: string, list: readonly CallRecord[]): Iterable<Fault> {
   if (key.startsWith('POST') && list.length > 1) {
     yield fault(evidence, 'double', `${key} is not safe to run twice, and ran ${list.length} times`)
@@ -35,14 +35,14 @@ function* repeated(evidence: Evidence, key: string, list: readonly CallRecord[])
   }
 }
 
-/** Milliseconds that a request may have been on its way to the witness, besides those for which the witness had no processor. */
+/** The delay in milliseconds that a request may have on its way to the witness, besides the witness's own waits for a processor. */
 const ON_THE_WAY = 500
 
 /**
- * Calls are made while the job runs: neither before its first start, nor after its end. A call that may be made twice and depends on no other
- * does not wait for the commit of the start, which a strike on another job holds up for a second and more: where a kill found the job waiting for its
- * turn, all before it are of a start that was never stored, as may be one that the kill cut off. Where a kill found no such job, all before it are of
- * a submission that was never stored, and was sent again.
+ * Calls are made while the job runs: neither before its first start nor after its end. Some safe calls depend on no other call. They do not
+ * wait for the commit of the start, which a strike on another job may delay for a second and more. Where a kill found the job in the queue,
+ * earlier calls belong to a start that was never stored. So may one that the kill interrupted. Where a kill found no such job, earlier
+ * calls belong to a submission that was never stored, and was sent again.
  */
 function* outside(evidence: Evidence): Iterable<Fault> {
   const { log, kills } = evidence
@@ -62,15 +62,15 @@ function* outside(evidence: Evidence): Iterable<Fault> {
   if (late) yield fault(evidence, 'contradiction', `it had ended, and called ${late.path}`)
 }
 
-/** Of a job that has been stored and not started, as far as the database knows. */
+/** The calls of a job that is stored but not started, as far as the database shows. */
 const UNSTARTED = ['scheduled', 'pending', 'queued']
 
-/** Whether the database that a kill left knows of no start, or of no job. */
+/** Whether the database after a kill has no start of the job, or no job. */
 function isUnstarted(status: string | null): boolean {
   return status === null || UNSTARTED.includes(status)
 }
 
-/** A completed job has made each of its calls, itself or in the job that it tries again. */
+/** A completed job has made each of its calls, itself or in the job that it retries. */
 function* missing(evidence: Evidence): Iterable<Fault> {
   const { work, snapshot } = evidence
   if (!work || snapshot?.status !== 'completed' || evidence.shadowed) return
@@ -83,7 +83,7 @@ function* missing(evidence: Evidence): Iterable<Fault> {
   }
 }
 
-/** What had finished in a job is not done again where it is retried. */
+/** A retry does not repeat the finished work of its job. */
 function* reused(evidence: Evidence): Iterable<Fault> {
   for (let one = evidence.retry_of; one; one = one.retry_of) {
     const proofs = finishedAt(one, ['completed'])
@@ -103,15 +103,15 @@ function byKey(calls: readonly CallRecord[]): Map<string, CallRecord[]> {
   return keys
 }
 
-/** What stands in the paths of calls that follow from this one. */
+/** The path parts of calls that depend on this one. */
 function carried({ method, path }: CallRecord): string {
   const text = answerTo(method, path)
   return path.includes('/big/') ? sha256(largeOf(text)) : text
 }
 
 /**
- * Calls that have certainly finished, and since when: something that follows from them is in the log, or a call was made that carries their
- * answer. No call is made before the end of what it follows from is durable.
+ * Calls that have certainly finished, and since when. The log then has a result that depends on them, or a later call carries their answer.
+ * No call is made before the results that it depends on are durable.
  */
 export function finishedAt(
   evidence: Evidence,
@@ -139,7 +139,7 @@ function textsOf(event: object): string[] {
   return (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === 'string')
 }
 
-/** Whether a kill may have cut off a call of this node that is not safe to make twice; null where the call had not reached the witness. */
+/** Whether a kill may have interrupted an unsafe call of this node. Null where the call had not reached the witness. */
 export function cutOff(evidence: Evidence, node_id: string): boolean | null {
   const node = node_id === 'call' ? 'quick' : node_id
   const proofs = finishedAt(evidence, ['completed'])

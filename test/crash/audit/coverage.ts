@@ -1,9 +1,9 @@
-// Which ways through recovery a run has taken. One that none of its jobs took has not been tried.
+// The paths through recovery that a run has taken. A path that no job took is not tested.
 import type { JobEvent } from '../../../generated/types.ts'
 import type { Evidence } from '../evidence.ts'
 import { isLarge } from '../large.ts'
 
-/** Whether a job went that way. */
+/** Whether a job took the path. */
 type Way = (evidence: Evidence) => boolean
 
 const completed: Way = ({ snapshot }) => snapshot?.status === 'completed'
@@ -20,7 +20,7 @@ function around({ kills, log }: Evidence, counts: (event: JobEvent) => boolean):
   )
 }
 
-/** Whether what its first call was answered was known when it went on: it was not made again, and others came after the kill. */
+/** Whether the job knew the answer to its first call after the kill: it did not repeat that call, but made others. */
 const wentOn: Way = ({ kills, calls }) =>
   kills.some(({ until, status }) => {
     const after = calls.filter(({ begun_at }) => begun_at > until)
@@ -66,7 +66,7 @@ const WAYS = {
 
 export type WayName = keyof typeof WAYS
 
-/** How many jobs went each way. */
+/** Counts the jobs of each path. */
 export function coverage(all: readonly Evidence[]): Record<WayName, number> {
   const names = Object.keys(WAYS) as WayName[]
   return Object.fromEntries(names.map((name) => [name, all.filter(WAYS[name] as Way).length])) as Record<

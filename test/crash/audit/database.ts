@@ -1,10 +1,10 @@
-// The database that a run leaves: sound by `svc check`, and still refusing to change what never changes.
+// Checks the database after a run: `svc check` finds it sound, and its triggers still protect immutable data.
 import Database from 'better-sqlite3'
 import { svc } from '../../helpers/process.ts'
 import { databaseOf } from '../census.ts'
 import type { Fault } from '../evidence.ts'
 
-/** What the database itself must refuse, whatever the code says. */
+/** Changes that the database itself must refuse. */
 const FORBIDDEN: readonly { readonly what: string; readonly sql: string }[] = [
   {
     what: 'a terminal job was changed',

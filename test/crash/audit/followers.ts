@@ -1,4 +1,4 @@
-// What followers were told, against the log: each event exactly once, without a gap, and the same to all of them.
+// Compares the followers' events with the log: each follower got each event exactly once, without a gap.
 import { canonical, type Evidence, type Fault, fault, isTerminalStatus, type Judge, type Tape } from '../evidence.ts'
 
 export const judgeFollowers: Judge = function* (evidence) {

@@ -1,11 +1,11 @@
-// The log of a job by itself, and against its snapshots: no gap, one end, legal states, nothing that the state does not bear out.
+// Checks the log of a job, and compares it with its snapshots: no gap, one end, legal states, and states that match their events.
 import { isDeepStrictEqual } from 'node:util'
 import { type Evidence, type Fault, fault, isTerminalStatus, type Judge, outputsUpTo, statusAt } from '../evidence.ts'
 import { STREAMS } from '../work.ts'
 
 const END = ['completed', 'failed', 'cancelled']
 
-/** What may follow each public status. */
+/** The legal successors of each public status. */
 const NEXT: Readonly<Record<string, readonly string[]>> = {
   '': ['accepted'],
   accepted: ['queued', 'running', 'cancelled', 'failed'],
@@ -22,7 +22,7 @@ export const judgeLog: Judge = function* (evidence) {
     if (acknowledged) yield fault(evidence, 'loss', 'it was acknowledged, and there is no such job')
     return
   }
-  // Nobody answers what a job asks that nobody knows of.
+  // No client answers a job whose submission it does not know.
   if (!isTerminalStatus(snapshot.status) && (acknowledged || snapshot.status !== 'suspended')) {
     yield fault(evidence, 'loss', `it never ended: it is ${snapshot.status} after ${snapshot.last_sequence} events`)
   }
@@ -68,7 +68,7 @@ function* end(evidence: Evidence): Iterable<Fault> {
   }
 }
 
-/** Per output, the events give what the manifest has. */
+/** For each output, the events contain the values of the manifest. */
 function* outputs(evidence: Evidence): Iterable<Fault> {
   const { log, snapshot } = evidence
   const told = outputsUpTo(log, Number.POSITIVE_INFINITY)
@@ -86,7 +86,7 @@ function* outputs(evidence: Evidence): Iterable<Fault> {
   }
 }
 
-/** Whatever was served on the way agrees with the log, and an end that was served once is the end. */
+/** All earlier answers agree with the log. A terminal status that was served once never changes. */
 function* snapshots(evidence: Evidence): Iterable<Fault> {
   const { log, snapshot, seen } = evidence
   for (const one of seen) {

@@ -1,11 +1,11 @@
-// How a job ended against what it was asked: the outputs that its work must give, and no other failure than those that may be.
+// Compares the end of a job with its work: it has the expected outputs, and only permitted failures.
 import { isDeepStrictEqual } from 'node:util'
 import type { JobEvent } from '../../../generated/types.ts'
 import { type Evidence, type Fault, fault, type Judge } from '../evidence.ts'
 import { expected, SAFE_KINDS } from '../work.ts'
 import { cutOff } from './calls.ts'
 
-/** So often a job is recovered without getting any further: it may be what brings the process down. */
+/** A job that is recovered this often without progress is given up, because it may crash the process. */
 const MOST_IDLE_RECOVERIES = 20
 
 export const judgeResult: Judge = function* (evidence) {
@@ -32,7 +32,7 @@ function* outputs(evidence: Evidence): Iterable<Fault> {
   )
 }
 
-/** Who waited for the result was given what is stored. */
+/** A caller that waited for the result got the stored one. */
 function* waitedFor(evidence: Evidence): Iterable<Fault> {
   const { result, snapshot } = evidence
   if (!result) return
@@ -46,12 +46,12 @@ function* waitedFor(evidence: Evidence): Iterable<Fault> {
   }
 }
 
-/** Nothing fails but what was cut off and is not safe to run twice, and what is made to fail. */
+/** Only interrupted nodes that are unsafe to repeat may fail, and nodes that are meant to fail. */
 function* failure(evidence: Evidence): Iterable<Fault> {
   const { kind } = evidence.work!
   const { type, node_id, message } = evidence.snapshot!.error!
   if (['flaky', 'stumbling'].includes(kind) && node_id === 'flaky' && type !== 'node_interrupted') return
-  // What the disk lacks is told as such, and such a job may be tried again.
+  // A lack of disk space is reported as such, and the job may be retried.
   if (type === 'unavailable' && evidence.short) return
   if (type === 'interrupted' && lastRecoveries(evidence.log) === MOST_IDLE_RECOVERIES) return
   if (type !== 'node_interrupted' || node_id === null) {
@@ -63,14 +63,14 @@ function* failure(evidence: Evidence): Iterable<Fault> {
   }
 }
 
-/** How often in a row a job was recovered at last, and came to its end without anything else between. */
+/** How often in a row the job was recovered at last before its end, without other events between. */
 function lastRecoveries(log: readonly JobEvent[]): number {
   const moves = log.map((event) => (event.type === 'job_status' ? event.status : null)).slice(0, -1)
   const last = moves.slice(moves.findLastIndex((status) => status !== 'recovering' && status !== 'running') + 1)
   return last.filter((status) => status === 'recovering').length
 }
 
-/** A cancellation that was acknowledged leaves its mark: the job has ended as cancelled, or its log tells of the request. */
+/** An acknowledged cancellation leaves a trace: the job is cancelled, or its log has the request. */
 function* cancellation(evidence: Evidence): Iterable<Fault> {
   const { log, snapshot, seen } = evidence
   const asked = log.some((event) => event.type === 'job_status' && event.status === 'cancel_requested')
@@ -84,7 +84,7 @@ function* cancellation(evidence: Evidence): Iterable<Fault> {
   }
 }
 
-/** Every acknowledged value is there exactly once and in its order; one that may have been taken is there once at most. */
+/** Every acknowledged value appears exactly once and in order. A value without an acknowledgement appears at most once. */
 function* pushes(evidence: Evidence): Iterable<Fault> {
   const { snapshot, pushed, maybe_pushed } = evidence
   if (snapshot!.status !== 'completed') return

@@ -1,4 +1,4 @@
-// The assets that a job keeps: the one that it was asked for, once, however often it was interrupted, and no other.
+// Checks the assets that a job saves: the requested one exactly once after all interruptions, and no other.
 
 import { sha256 } from '../../../src/shared/hashes.ts'
 import { answerTo } from '../counter.ts'
@@ -19,7 +19,7 @@ export const judgeSaved: Judge = function* (evidence) {
   if (snapshot?.status === 'completed') yield* kept(evidence)
 }
 
-/** A retry takes over what the job before it has kept. */
+/** A retry keeps the asset that the job before it has saved. */
 function* kept(evidence: Evidence): Iterable<Fault> {
   for (let one: Evidence | null = evidence; one; one = one.retry_of) if (one.saved.length > 0) return
   if (!evidence.shadowed) yield fault(evidence, 'loss', 'it completed, and its asset is gone')

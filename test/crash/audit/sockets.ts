@@ -1,4 +1,5 @@
-// Frames carry no sequence: what a socket was sent of a job is held against what its log says must be sent from there on.
+// Compares the frames of a socket with the log. Frames have no sequence, so they
+// are compared with the events that the log requires from there on.
 import type { JobEvent } from '../../../generated/types.ts'
 import type { Frame } from '../../helpers/socket.ts'
 import {
@@ -26,7 +27,10 @@ export const judgeSockets: Judge = function* (evidence) {
   }
 }
 
-/** How many frames tell of the present state: `job_resumed`, one `job_update`, outputs to replace; of a job that has ended the update comes behind these. */
+/**
+ * Returns the number of frames about the current state: `job_resumed`, one
+ * `job_update`, outputs to replace. The update of an ended job follows these.
+ */
 function answerLength(frames: readonly Frame[]): number {
   let length = hasEnded(frames[0]!) ? 1 : Math.min(2, frames.length)
   while (frames[length]?.type === 'output_update' && frames[length]!.disposition === 'replace') length++
@@ -37,7 +41,7 @@ function hasEnded({ status }: Frame): boolean {
   return typeof status === 'string' && isTerminalStatus(status)
 }
 
-/** The state and the changed outputs that a `reconnect_job` is answered. They may have been cut off. */
+/** The state and the changed outputs in the answer to a `reconnect_job`. The answer may be incomplete. */
 function* present(evidence: Evidence, tape: SocketTape, at: number, frames: readonly Frame[]): Iterable<Fault> {
   const updates = frames.filter(({ type }) => type === 'job_update')
   const replaced = frames.filter(({ type }) => type !== 'job_update')
@@ -57,7 +61,7 @@ function* present(evidence: Evidence, tape: SocketTape, at: number, frames: read
   }
 }
 
-/** Outputs that changed since what was asked for, if the answer went on beyond them, or to the end of the job. */
+/** Outputs that changed since the requested sequence, if the answer went on beyond them, or to the end of the job. */
 function* untold(evidence: Evidence, { socket, asked, frames }: SocketTape, at: number, told: number): Iterable<Fault> {
   const end = frames.slice(1, told).find((frame) => frame.type === 'job_update' && hasEnded(frame))
   if (asked === null || (frames.length <= told && !end)) return
@@ -69,12 +73,12 @@ function* untold(evidence: Evidence, { socket, asked, frames }: SocketTape, at: 
   }
 }
 
-/** A streamed text comes joined. */
+/** A streamed text arrives joined. */
 function joined(list: readonly unknown[]): unknown {
   return list.every((one) => typeof one === 'string') ? list.join('') : list
 }
 
-/** What follows is what the log has after `from`, in its order, as far as the socket lived. */
+/** The later frames match the log after `from`, in order, as far as the socket lived. */
 function* onward(evidence: Evidence, tape: SocketTape, from: number, frames: readonly Frame[]): Iterable<Fault> {
   const due = evidence.log.filter(({ sequence }) => sequence > from).flatMap(wordsOf)
   const came = frames.flatMap(wordsOfFrame)
@@ -92,7 +96,7 @@ function short(words: string | undefined): string {
   return words === undefined ? 'nothing' : words.slice(0, 120)
 }
 
-/** An event as sockets show it. Places in the queue are said at any time, so they count for nothing here. */
+/** Returns an event as sockets show it. Queue positions come at any time, so they are ignored. */
 function wordsOf(event: JobEvent): string[] {
   if (event.type === 'output_update')
     return [`output ${event.output_name} ${canonical('value' in event && event.value)}`]

@@ -1,4 +1,4 @@
-// What is left of a killed server's database when the commits that it had not acknowledged are taken away.
+// Removes the unacknowledged commits from a killed server's database, and checks the rest.
 import assert from 'node:assert/strict'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { jobRow, openStore, putJob } from '../../helpers/store.ts'
 import { relent, slowDown } from '../strike.ts'
 import { copiedPages, keepAcknowledged } from './acknowledged.ts'
 
-/** The numbers of jobs in a database whose structure is sound. */
+/** The numbers of jobs in a database with a sound structure. */
 function jobsIn(path: string): number[] {
   const db = openConnection(path, { exists: true })
   try {
@@ -22,7 +22,7 @@ function jobsIn(path: string): number[] {
   }
 }
 
-/** The folder of a server that was killed after its second transaction and before the mark of it, `between` the two. */
+/** The folder of a server that was killed between its second transaction and the mark of it. `between` runs between the two. */
 async function killed(folder: string, between: (path: string) => void = () => {}, isStruck = false): Promise<string> {
   await using opened = await openStore()
   const { store, path } = opened
@@ -60,7 +60,7 @@ describe('the database of a killed server', () => {
   )
 
   test(
-    'is left whole where a later commit was copied from the log already',
+    'stays whole where a later commit was already copied from the log',
     inFolder(async (folder) => {
       const path = await killed(folder, copyLog)
       assert.equal(keepAcknowledged(path, copiedPages(path)), false)
@@ -69,7 +69,7 @@ describe('the database of a killed server', () => {
   )
 
   test(
-    'has no trigger of a strike, though the commit that took it away is cut off',
+    'has no trigger of a strike, even where the commit that removed it is cut off',
     inFolder(async (folder) => {
       const path = await killed(folder, () => {}, true)
       const copied = copiedPages(path)

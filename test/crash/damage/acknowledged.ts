@@ -1,4 +1,4 @@
-// The commits of a killed server that it had acknowledged. One that it had not may be missing without a word.
+// The acknowledged commits of a killed server. Unacknowledged commits may be missing without a report.
 import { readFileSync, truncateSync } from 'node:fs'
 import { endianness } from 'node:os'
 import { dirname } from 'node:path'
@@ -8,18 +8,18 @@ import { readLastCommit } from '../../../src/db/loss-detection/commit-numbering.
 import { fileSize } from '../../../src/db/loss-detection/missing-database.ts'
 import { relent } from '../strike.ts'
 
-/** The write-ahead log's own header, and that of each page in it (https://www.sqlite.org/fileformat2.html#walformat). */
+/** The header of the write-ahead log, and of each page in it (https://www.sqlite.org/fileformat2.html#walformat). */
 const HEADER = 32
 const PAGE_HEADER = 24
 const AT = { page_bytes: 8, salts: 16, size_after_commit: 4, page_salts: 8 } as const
 const SALTS_BYTES = 8
 
-/** Where the index beside the log says it, in the order of the machine's bytes (https://www.sqlite.org/walformat.html#walindex_format). */
+/** The position in the index beside the log, in the machine's byte order (https://www.sqlite.org/walformat.html#walindex_format). */
 const COPIED_AT = 128
 
 /**
- * Cuts commits off the log that the mark does not know; whether the database ends with the marked one then. A commit of which pages are in the database
- * already stays: without the others they would be damage. So many pages of the log, `copied`, may be there.
+ * Cuts commits that the mark does not know off the log. Returns whether the database then ends with the marked commit. A commit with pages
+ * in the database already stays, because the rest of its pages would be damage. `copied` pages of the log may be there.
  */
 export function keepAcknowledged(database: string, copied: number): boolean {
   const mark = readCommitMark(commitMarkPath(database))
@@ -30,7 +30,7 @@ export function keepAcknowledged(database: string, copied: number): boolean {
     if (end !== null) truncateSync(log, end.at)
     const number = numberOf(database)
     if (number > mark.number) continue
-    // What took the trigger of a strike away may have been cut off: a start refuses a schema that it does not know.
+    // The commit that removed a strike's trigger may be cut off. A start refuses a schema that it does not know.
     relent(dirname(database))
     return number === mark.number
   }
@@ -47,8 +47,8 @@ function numberOf(database: string): number {
 }
 
 /**
- * How many pages of the log of a killed server are in its database, or may be: as long as nobody has opened it since, which makes the index anew. 0 where
- * the server has closed it.
+ * How many pages of a killed server's log are, or may be, in its database. No process may have opened the database since, because that
+ * recreates the index. 0 where the server has closed the database.
  */
 export function copiedPages(database: string): number {
   const index = `${database}-shm`
@@ -59,11 +59,11 @@ export function copiedPages(database: string): number {
 
 interface CommitEnd {
   readonly at: number
-  /** Of the log, up to there. */
+  /** The size of the log up to there. */
   readonly pages: number
 }
 
-/** Where in the log each commit ends. */
+/** The offset in the log at which each commit ends. */
 function commitEnds(log: string): CommitEnd[] {
   if ((fileSize(log) ?? 0) < HEADER) return []
   const bytes = readFileSync(log)
@@ -71,7 +71,7 @@ function commitEnds(log: string): CommitEnd[] {
   const step = PAGE_HEADER + bytes.readUInt32BE(AT.page_bytes)
   const ends: CommitEnd[] = []
   for (let at = HEADER; at + step <= bytes.length; at += step) {
-    // From here on it is what an earlier round of the log has left.
+    // The rest belongs to an earlier round of the log.
     if (!bytes.subarray(at + AT.page_salts, at + AT.page_salts + SALTS_BYTES).equals(salts)) break
     if (bytes.readUInt32BE(at + AT.size_after_commit) > 0)
       ends.push({ at: at + step, pages: (at + step - HEADER) / step })

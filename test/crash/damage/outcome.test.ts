@@ -1,4 +1,4 @@
-// What a server answers that is given a damaged copy is judged: other data, and missing data without a word, are noticed.
+// The judge of damage notices wrong data and silently missing data in the answers of a server on a damaged copy.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { outcomeOf } from './outcome.ts'
@@ -14,12 +14,12 @@ const judged = (which: StoredRecord, answer: RecordAnswer, damaged: boolean) =>
 const error = (type: string, status = 500): RecordAnswer => ({ status, lasting: [JSON.stringify({ error: { type } })] })
 
 describe('a damaged copy', () => {
-  test('is harmless where all is served as it was, and health says nothing', () => {
+  test('is harmless where all answers are the same, and health reports nothing', () => {
     assert.equal(judged(record, due, false), 'harmless')
     assert.equal(judged(list, due, false), 'harmless')
   })
 
-  test('is found where an error tells of the damage, or health does', () => {
+  test('is found where an error or health reports the damage', () => {
     assert.equal(judged(record, error('data_damaged'), false), 'found')
     assert.equal(judged(record, error('service_unavailable', 503), true), 'found')
     assert.equal(judged(record, due, true), 'found')
@@ -27,7 +27,7 @@ describe('a damaged copy', () => {
     assert.equal(judged(list, { status: 200, lasting: ['two'] }, true), 'found')
   })
 
-  test('is served wrongly where something else is answered, or less', () => {
+  test('is served wrongly where an answer differs or lacks data', () => {
     for (const damaged of [true, false]) {
       assert.equal(judged(record, { status: 200, lasting: ['one', 'three'] }, damaged), null)
       assert.equal(judged(record, { status: 200, lasting: ['one'] }, damaged), null)

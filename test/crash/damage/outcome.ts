@@ -1,17 +1,17 @@
-// What came of damage, by what a server answers that is given a damaged copy, and what one answers that is given an undamaged one.
+// The outcome of damage, from the answers of a server on a damaged copy and of one on an undamaged copy.
 import type { ErrorBody } from '../../helpers/http.ts'
 import type { RecordAnswer, StoredRecord } from './records.ts'
 
-/** `refused`: no server starts. `found`: some records are answered with an error. `harmless`: everything is served as it was. */
+/** `refused`: no server starts. `found`: some records are answered with an error. `harmless`: all answers are the same. */
 export type Outcome = 'refused' | 'found' | 'harmless'
 
 export interface Verdict {
-  /** Null where something is wrong. */
+  /** Null where an answer is wrong. */
   readonly outcome: Outcome | null
   readonly wrong: readonly string[]
 }
 
-/** `damaged`: whether the health of the server says so. */
+/** `damaged`: whether the server's health reports it. */
 export function outcomeOf(
   truth: ReadonlyMap<StoredRecord, RecordAnswer>,
   found: ReadonlyMap<StoredRecord, RecordAnswer>,
@@ -33,7 +33,7 @@ function isSame(one: RecordAnswer, other: RecordAnswer): boolean {
   )
 }
 
-/** Whether an answer that is not the due one tells of the damage. A list leaves out what is damaged, and health tells of that. */
+/** Whether a different answer reports the damage. A list leaves out damaged elements, and health reports them. */
 function isTold(
   { list }: StoredRecord,
   { status, lasting }: RecordAnswer,

@@ -1,4 +1,4 @@
-// What a copy of a killed server's folder is asked for, and what of the answers a restart leaves as it is: jobs that had not ended go on.
+// The requests to a server on a copy of a killed server's folder, and the parts of the answers that a restart keeps. Unfinished jobs go on.
 import type { Asset, JobEvent, JobSnapshot } from '../../../generated/types.ts'
 import { openReadOnlyConnection } from '../../../src/db/connection.ts'
 import { type CensusRow, census, databaseOf } from '../census.ts'
@@ -6,21 +6,21 @@ import { isTerminalStatus } from '../evidence.ts'
 import { exchange } from '../files/transfer.ts'
 import type { Random } from '../random.ts'
 
-/** So many of each are asked for, in any order. */
+/** The number of requests of each kind, in random order. */
 const OF_EACH = 25
 
 export interface StoredRecord {
   readonly path: string
-  /** Whether it is a list, which leaves out what is damaged. */
+  /** Whether the answer is a list, which leaves out damaged elements. */
   readonly list: boolean
-  /** What is the same after each start; of a list, its elements. */
+  /** The part that is the same after each start. Of a list: its elements. */
   readonly lasting: (body: Buffer) => readonly string[]
 }
 
 export interface RecordAnswer {
-  /** 0 where the answer broke off. */
+  /** 0 for an incomplete answer. */
   readonly status: number
-  /** Of an error, its body. */
+  /** The body of an error. */
   readonly lasting: readonly string[]
 }
 
@@ -68,7 +68,7 @@ function whole(path: string): StoredRecord {
   return { path, list: false, lasting: (body) => [body.toString('base64')] }
 }
 
-/** What a list says of those that were there at the kill; its elements may have changed since. */
+/** The elements of a list that existed at the kill. They may have changed since. */
 function listOf<T extends { id?: string; job_id?: string | null }>(
   path: string,
   field: string | null,
@@ -89,7 +89,7 @@ function identityOf({ id }: CensusRow): StoredRecord {
   return { path: `/api/jobs/${id}`, list: false, lasting }
 }
 
-/** Those that were there at the kill. */
+/** The elements that existed at the kill. */
 function eventsOf({ id, last_sequence }: CensusRow): StoredRecord {
   const lasting = (body: Buffer) =>
     json<JobEvent[]>(body)
@@ -98,7 +98,7 @@ function eventsOf({ id, last_sequence }: CensusRow): StoredRecord {
   return { path: `/api/jobs/${id}/events`, list: false, lasting }
 }
 
-/** What a server answers. @throws where it is gone */
+/** The answer of a server. @throws where the server has ended */
 export async function ask(url: string, { path, lasting }: StoredRecord): Promise<RecordAnswer> {
   const { status, bytes, whole } = await exchange(url, { method: 'GET', path, headers: { accept: 'application/json' } })
   if (!whole) return { status: 0, lasting: [] }

@@ -1,5 +1,5 @@
-// Damage to copies of what a kill left. A server that is given one refuses to start and says why, or serves each record as one that is given an
-// undamaged copy does, or answers it with an error that tells of the damage.
+// Damages copies of what a kill left. A server on such a copy may refuse to start with a reason. Otherwise it serves each record as on an
+// undamaged copy, or answers with an error that reports the damage.
 import { cpSync, rmSync } from 'node:fs'
 import type { Health } from '../../../generated/types.ts'
 import { damageFolder } from '../../helpers/damage.ts'
@@ -13,10 +13,10 @@ import { keepAcknowledged } from './acknowledged.ts'
 import { type Outcome, outcomeOf, type Verdict } from './outcome.ts'
 import { ask, type RecordAnswer, recordsOf, type StoredRecord } from './records.ts'
 
-/** Records at a time that are asked for. */
+/** The number of concurrent requests. */
 const AT_ONCE = 8
 
-/** How often each came of damage. */
+/** The number of each outcome. */
 export type Tally = Readonly<Record<Outcome, number>>
 
 export class DamageTrials {
@@ -32,7 +32,7 @@ export class DamageTrials {
     return this.#tally
   }
 
-  /** Damages so many copies of the folder of a server that is gone, which had `copied` pages of its log. Says what came of each. */
+  /** Damages copies of an ended server's folder and returns the outcomes. The database had `copied` pages of the log. */
   async damage(data_dir: string, copied: number, random: Random, count: number): Promise<string[]> {
     using sound = copyOf(data_dir)
     if (!keepAcknowledged(databaseOf(sound.folder), copied))
@@ -70,8 +70,8 @@ export class DamageTrials {
 }
 
 /**
- * What is wrong with the words in which a start is refused: one line tells it, and no stack. The log, which may have told before what was met behind the
- * pages that an opening reads, is no part of them: each of its lines is JSON.
+ * Returns the fault in the message of a refused start. It must be one line without a stack. Earlier JSON lines of the log do not count:
+ * they may report damage behind the pages that an opening reads.
  */
 function unclear({ code, stderr }: Refusal): string[] {
   const words = stderr.split('\n').filter((line) => !isOfLog(line))
@@ -102,7 +102,7 @@ interface Refusal {
   readonly stderr: string
 }
 
-/** What a server of this folder gives, or why it does not start. */
+/** The answers of a server on this folder, or the reason why it does not start. */
 async function serving<T>(
   data_dir: string,
   environment: Readonly<Record<string, string>>,

@@ -1,8 +1,8 @@
-// What lies in a folder of a server that is gone.
+// Lists the files in the folder of an ended server.
 import { readdirSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 
-/** Paths with slashes, from the folder on; none where there is no folder. */
+/** Paths with slashes, relative to the folder. Empty where the folder is missing. */
 export function filesBelow(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -1,4 +1,4 @@
-// What the crash run stores: bytes that follow from a text, so that each part of them is known wherever it turns up.
+// The stored contents of the crash run. They are derived from a text, so every part of them can be recognized.
 import { createHash } from 'node:crypto'
 
 export interface Content {
@@ -7,14 +7,14 @@ export interface Content {
   readonly sha256: string
 }
 
-/** `size` bytes that differ in every place, and from those of any other seed. */
+/** Returns `size` bytes that differ at every offset, and from those of any other seed. */
 export function contentOf(seed: string, size: number): Content {
-  // A digest of no length is none.
+  // A digest of length zero is empty.
   const bytes = size === 0 ? Buffer.alloc(0) : createHash('shake256', { outputLength: size }).update(seed).digest()
   return { bytes, sha256: createHash('sha256').update(bytes).digest('hex') }
 }
 
-/** How a content, or null for none, is told of. */
+/** Describes a content, or null for none. */
 export function named(content: Content | null): string {
   return content === null ? 'nothing' : `${content.sha256.slice(0, 12)} (${content.bytes.length} bytes)`
 }

@@ -1,4 +1,4 @@
-// The folder that a run leaves, a day and two hours later: files that rows name, whole, and no others.
+// Checks the folder of a run a day and two hours later: it contains exactly the files that rows name, and they are complete.
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { systemPlatform } from '../../../src/platform.ts'
@@ -11,12 +11,12 @@ import { lookAtAll, lookAtUploads } from './looks.ts'
 import type { Shelf } from './shelf.ts'
 import { ageValues, strayValues } from './values.ts'
 
-/** Beyond the day of what is temporary, and the hour in which bytes may wait for their row. */
+/** Longer than the day of temporary files, and the hour that bytes may wait for their row. */
 const LATER_MS = 26 * 3_600_000
-/** A sweep looks at more of them at once. */
+/** More files than a sweep checks at once. */
 const SWEPT_AT_ONCE = 100
 
-/** Judges the folder of a server that is gone. It is swept. */
+/** Checks the folder of an ended server after a sweep. */
 export async function judgeFolder(data_dir: string, shelf: Shelf): Promise<Fault[]> {
   const values = ageValues(data_dir)
   const now = () => Date.now() + LATER_MS
@@ -34,7 +34,7 @@ function objects(data_dir: string): string {
   return join(data_dir, 'storage', 'objects')
 }
 
-/** Files without a row, rows without a file, and what is left of files that are gone or never came to their end. */
+/** Files without a row, rows without a file, and leftovers of removed or incomplete files. */
 export function strays(data_dir: string): Fault[] {
   const files = filesBelow(objects(data_dir))
   const named = namedContents(data_dir)

@@ -1,9 +1,9 @@
-// What a look at a file may find: a content that may be there, whole or in the part that was asked for; or nothing, where nothing may be there.
+// Checks what a look at a file finds: an allowed content, whole or in the requested part, or nothing where that is allowed.
 import type { Fault } from '../evidence.ts'
 import { type Content, named } from './content.ts'
 import type { Told } from './transfer.ts'
 
-/** Bytes that are asked for, both ends included. */
+/** The requested range, both ends included. */
 export interface Part {
   readonly first: number
   readonly last: number
@@ -11,14 +11,14 @@ export interface Part {
 
 export interface Look {
   readonly what: string
-  /** The contents that may be there; null for none. */
+  /** The allowed contents; null for none. */
   readonly possible: readonly (Content | null)[]
-  /** Null for the whole. */
+  /** Null for the whole file. */
   readonly part: Part | null
   readonly told: Told
 }
 
-/** The content that was found (null for none), or what is wrong. */
+/** Returns the found content (null for none), or the fault. */
 export type Found = { readonly content: Content | null } | { readonly fault: Fault }
 
 export function judgeLook(look: Look): Found {
@@ -37,7 +37,7 @@ export function judgeLook(look: Look): Found {
 function judgeBytes(look: Look, content: Content): Found {
   const { part, told } = look
   const wanted = told.status === 206 && part ? content.bytes.subarray(part.first, part.last + 1) : content.bytes
-  // What was cut off is the beginning of what was asked for, and never the end of an answer.
+  // Interrupted data is the beginning of the requested range, and never the end of an answer.
   const due = told.whole ? wanted : wanted.subarray(0, told.bytes.length)
   if (told.bytes.equals(due)) return { content }
   return loss(look, `is given with ${told.bytes.length} bytes that are not its own, of ${wanted.length}`)

@@ -1,4 +1,4 @@
-// What happens to assets in one life of the server, one thing after the other, and a look at all of them when nothing does.
+// Changes assets during one life of the server, one change at a time, and checks all of them between changes.
 import type { Asset, AssetPage } from '../../../generated/types.ts'
 import { END, FORM_TYPE, partHead } from '../../http/uploads-kit.ts'
 import type { Life } from '../life.ts'
@@ -16,11 +16,11 @@ const PAGE = 200
 interface Making {
   readonly slot: Slot
   readonly content: Content
-  /** Besides the name. */
+  /** The members besides the name. */
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** Does the next thing: with an asset at the top level, which is made, replaced, and then removed, or with a folder. */
+/** Makes the next change: creates, replaces and then removes a top-level asset, or changes a folder. */
 export async function keepAssets(life: Life, shelf: Shelf, dice: Random): Promise<void> {
   const { assets } = shelf
   if (assets.forBox()) return fillBox(life, shelf, dice)
@@ -35,7 +35,7 @@ export async function keepAssets(life: Life, shelf: Shelf, dice: Random): Promis
   if (await make(life, shelf, dice, { slot, content: shelf.draw(), fields })) shelf.ways[way]++
 }
 
-/** Makes a folder, or one more asset in it; one that is full is removed. */
+/** Creates a folder, or another asset in it. Removes a full folder. */
 async function fillBox(life: Life, shelf: Shelf, dice: Random): Promise<void> {
   const { assets } = shelf
   const { slot, inside } = assets.boxes.find((box) => !box.gone) ?? assets.newBox()
@@ -49,7 +49,7 @@ async function fillBox(life: Life, shelf: Shelf, dice: Random): Promise<void> {
   }
 }
 
-/** Whether it was acknowledged. */
+/** Whether the change was acknowledged. */
 async function make(life: Life, shelf: Shelf, dice: Random, { slot, content, fields }: Making): Promise<boolean> {
   const given = { name: slot.name, ...fields }
   const heads = Object.entries(given).map(([name, value]) => `${partHead(`name="${name}"`, '')}${value}\r\n`)
@@ -73,7 +73,7 @@ async function make(life: Life, shelf: Shelf, dice: Random, { slot, content, fie
   return true
 }
 
-/** Removes the first, and with it the others. */
+/** Removes the first asset, and the others with it. */
 async function remove(
   life: Life,
   shelf: Shelf,
@@ -90,7 +90,7 @@ async function remove(
   shelf.ways[way]++
 }
 
-/** Looks at everything that a list shows and no job has made, and at its bytes. Nothing else may happen to these assets. */
+/** Checks all listed assets that no job has saved, and their bytes. No other change may happen to these assets meanwhile. */
 export async function lookAtAssets(url: string, shelf: Shelf): Promise<void> {
   const { assets } = shelf
   const own = (await listAssets(url)).filter(({ job_id }) => job_id === null)

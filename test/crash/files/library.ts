@@ -1,22 +1,22 @@
-// Assets of a crash run: made by forms, replaced and removed, some of them in folders that are removed with all that they hold. Their names are the
-// harness's own, so that one whose making was cut off is found by its name or not at all.
+// The assets of a crash run. Forms create them; they are replaced and removed, some of them with their whole folder. Each name is unique,
+// so that an asset whose creation was interrupted is found by its name or does not exist.
 import type { Asset } from '../../../generated/types.ts'
 import type { Content } from './content.ts'
 import { Register } from './register.ts'
 
-/** Assets at the top level. */
+/** The number of top-level assets. */
 const SINGLE = 2
-/** In each folder. */
+/** The number of assets in each folder. */
 const IN_BOX = 2
 
-/** One asset after another under one name, by ids that the server gives. */
+/** Assets that use one name in turn, with ids of the server. */
 export class Slot {
   readonly register: Register
-  /** Of what is there, as far as is known. */
+  /** The ids of the existing asset, as far as they are known. */
   id: string | null = null
-  /** Whether its making was acknowledged, once. */
+  /** Whether its creation was acknowledged, once. */
   made = false
-  /** Whether it was to take another's place. */
+  /** Whether it was meant to replace another asset. */
   replaced = false
 
   constructor(name: string, tick: () => number) {
@@ -28,7 +28,7 @@ export class Slot {
   }
 }
 
-/** A folder with assets in it, which is removed as a whole. */
+/** A folder with assets, which is removed as a whole. */
 export class Box {
   readonly slot: Slot
   readonly inside: readonly Slot[]
@@ -38,7 +38,7 @@ export class Box {
     this.inside = Array.from({ length: IN_BOX }, (_, at) => new Slot(`${name}.${at}`, tick))
   }
 
-  /** Whether it was there and is not any more. */
+  /** Whether the folder existed and is removed. */
   get gone(): boolean {
     return this.slot.made && this.slot.id === null
   }
@@ -46,7 +46,7 @@ export class Box {
 
 export class Assets {
   readonly slots: readonly Slot[]
-  /** The one that is being filled, and those that a kill has left. */
+  /** The folder that is being filled, and those that a kill has left. */
   boxes: Box[] = []
   readonly #tick: () => number
   #made = 0
@@ -57,7 +57,7 @@ export class Assets {
     this.slots = Array.from({ length: SINGLE }, (_, at) => new Slot(`asset${at}`, tick))
   }
 
-  /** Whether it is the turn of folders, which take more of them than what is at the top level. */
+  /** Whether folders have the next turn. They need more turns than top-level assets. */
   forBox(): boolean {
     return ++this.#turns % 3 !== 0
   }
@@ -73,10 +73,10 @@ export class Assets {
   }
 }
 
-/** What a folder stands for among contents: it has none. */
+/** The content that stands for a folder, which has none. */
 export const FOLDER: Content = { bytes: Buffer.alloc(0), sha256: '' }
 
-/** What is wrong with a list of everything that is there, a line each. Nothing may be under way. */
+/** Returns the faults in a complete list, one line each. No change may be under way. */
 export function judgeList(assets: Assets, listed: readonly Asset[], tick: () => number): string[] {
   const wrong: string[] = []
   const left = new Set(listed)
@@ -99,7 +99,7 @@ export function judgeList(assets: Assets, listed: readonly Asset[], tick: () => 
   ]
 }
 
-/** A folder and what is in it go in one step: there is all of it, or nothing. */
+/** A folder is removed together with its content: either all of it exists, or nothing. */
 function judgeBox({ slot, inside }: Box, listed: readonly Asset[]): string[] {
   if (slot.id === null)
     return inside.filter(({ id }) => id !== null).map(({ name }) => `${name} is there without its folder`)

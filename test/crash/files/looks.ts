@@ -1,4 +1,4 @@
-// Looks at files on a server, whole and in parts, and at all of them at once while nothing else happens to them.
+// Reads files of a server, whole and in parts, during changes, and all of them while nothing changes.
 import { contentOf } from './content.ts'
 import { judgeLook, type Part } from './judge.ts'
 import { lookAtAssets } from './librarian.ts'
@@ -6,10 +6,10 @@ import type { Register } from './register.ts'
 import type { Shelf, Upload } from './shelf.ts'
 import { exchange, type Told } from './transfer.ts'
 
-/** Files that are looked at at a time. */
+/** The number of concurrent reads. */
 const AT_ONCE = 4
 
-/** Temporary uploads that are looked at after a kill: the first ones and the latest. */
+/** The number of temporary uploads that are read after a kill: the first and the latest ones. */
 const EARLIEST = 2
 const LATEST = 8
 
@@ -17,7 +17,7 @@ export function pathOf({ key }: Register): string {
   return `/api/storage/${key}`
 }
 
-/** A look at one file beside whatever else happens to it; whether it came to its end. @throws where the server gives no answer */
+/** Reads one file during changes. Returns whether the read came to its end. @throws where the server gives no answer */
 export async function look(url: string, shelf: Shelf, register: Register, part: Part | null): Promise<boolean> {
   const since = shelf.tick()
   const told = await read(url, pathOf(register), part)
@@ -27,7 +27,7 @@ export async function look(url: string, shelf: Shelf, register: Register, part: 
   return told.whole
 }
 
-/** Looks at what a server has that has just been started, before anything happens to it. `over`: whether it is being killed again. */
+/** Reads the files of a server that has just started, before any change. `over`: whether it is being killed again. */
 export async function lookAfterKill(url: string, shelf: Shelf, over: () => boolean): Promise<void> {
   await lookAtAll(url, shelf, { over })
   await lookAtAssets(url, shelf)
@@ -36,12 +36,12 @@ export async function lookAfterKill(url: string, shelf: Shelf, over: () => boole
 }
 
 interface Circumstances {
-  /** Whether the day of what passes is over. */
+  /** Whether the day of temporary files is over. */
   readonly gone?: boolean
   readonly over?: () => boolean
 }
 
-/** Looks at every file. Nothing else may happen to them: what is found is what is there from now on. */
+/** Reads every file while nothing changes. The found contents are then the known ones. */
 export async function lookAtAll(url: string, shelf: Shelf, { gone = false, over }: Circumstances = {}): Promise<void> {
   await each(shelf.registers, async (register) => {
     const possible = gone && register.passing ? [null] : register.possible(shelf.tick())
@@ -55,7 +55,7 @@ export async function lookAtAll(url: string, shelf: Shelf, { gone = false, over 
   })
 }
 
-/** Looks at temporary uploads. `gone`: their day is over. */
+/** Reads temporary uploads. `gone`: their day is over. */
 export async function lookAtUploads(url: string, shelf: Shelf, some: readonly Upload[], gone = false): Promise<void> {
   await each(some, async ({ uri, seed, size }) => {
     const content = gone ? null : contentOf(seed, size)

@@ -1,4 +1,4 @@
-// What happens to files in one life of the server: some are stored, replaced and removed, others are read meanwhile, until the kill.
+// Changes files during one life of the server: stores, replaces and removes some, and reads others meanwhile, until the kill.
 import { createHash } from 'node:crypto'
 import type { StoredObject, TemporaryAssetUpload } from '../../../generated/types.ts'
 import { PATIENCE_MS } from '../../helpers/patience.ts'
@@ -13,17 +13,17 @@ import { cut, send } from './send.ts'
 import type { Shelf } from './shelf.ts'
 import type { Sent, Told } from './transfer.ts'
 
-/** Each has files of its own, but for one that two of them share. */
+/** Each player has its own files, but two of them share one file. */
 const WRITERS = 3
 
-/** Milliseconds between what one of them does and the next. */
+/** Milliseconds between two actions of a player. */
 const PAUSE_MS = [20, 80] as const
-/** Temporary uploads stay for a day, so that they become many. */
+/** Temporary uploads stay for a day, so their number grows. */
 const UPLOAD_PAUSE_MS = 100
 
 /**
- * Looks at what the last life has left, and plays with it from then on, beside whatever jobs do. What it gives waits until something was stored and
- * read, and some was done with assets: a kill before that would meet nothing.
+ * Reads what the last life has left, and then changes files beside the jobs. Resolves after some files were stored and read, and some
+ * assets changed. An earlier kill would find no file action to interrupt.
  */
 export function openFiles(life: Life, shelf: Shelf, random: Random): () => Promise<unknown> {
   const before = doneSoFar(shelf)
@@ -36,7 +36,7 @@ export function openFiles(life: Life, shelf: Shelf, random: Random): () => Promi
   return () => life.until(() => enough() || performance.now() > deadline)
 }
 
-/** What a life is to see of each before its end. */
+/** The fewest actions of each kind in a life. */
 const LEAST_DONE = [1, 1, 3]
 
 function doneSoFar({ ways, librarian }: Shelf): readonly number[] {
@@ -88,7 +88,7 @@ async function remove(life: Life, shelf: Shelf, register: Register): Promise<voi
   else if (told) shelf.find('contradiction', `the removal of ${register.key} is answered with ${told.status}`)
 }
 
-/** Sends bytes with the digest of others, which must change nothing. */
+/** Sends bytes with the digest of other bytes, which must have no effect. */
 async function refuse(life: Life, shelf: Shelf, register: Register, dice: Random): Promise<void> {
   const bytes = contentOf(`wrong ${dice.next()}`, dice.int(1, 100_000))
   const { sha256 } = contentOf('another', 1)
@@ -106,7 +106,7 @@ async function read(life: Life, shelf: Shelf, dice: Random): Promise<void> {
 }
 
 async function upload(life: Life, shelf: Shelf, dice: Random): Promise<void> {
-  // One without bytes would be refused.
+  // A request without bytes would be refused.
   const [seed, size] = [`upload ${dice.next()}`, dice.int(1, dice.chance(0.3) ? 400_000 : 30_000)]
   const { bytes } = contentOf(seed, size)
   const body = Buffer.concat([Buffer.from(partHead()), bytes, Buffer.from(END)])
@@ -131,7 +131,7 @@ function putting(life: Life, register: Register, { bytes, sha256 }: Content, dic
 interface Stored {
   readonly content: Content
   readonly told: Told
-  /** What may have been there before. */
+  /** The contents that may have existed before. */
   readonly before: readonly (Content | null)[]
 }
 

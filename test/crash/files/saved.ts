@@ -1,4 +1,4 @@
-// Assets that jobs keep: what the list says of each, and what its bytes are.
+// The assets that jobs save: their listed members and their bytes.
 import { createHash } from 'node:crypto'
 import type { Asset } from '../../../generated/types.ts'
 import { listAssets } from './librarian.ts'
@@ -6,13 +6,13 @@ import { exchange } from './transfer.ts'
 
 export interface SavedAsset {
   readonly job_id: string
-  /** As the list says. */
+  /** As the list shows it. */
   readonly sha256: string | null
-  /** Of the bytes that were read; what came instead where there were none. */
+  /** The digest of the read bytes, or the error instead. */
   readonly found: string
 }
 
-/** All of them, of a server on which nothing happens. */
+/** All saved assets of an idle server. */
 export async function savedAssets(url: string): Promise<SavedAsset[]> {
   const saved: SavedAsset[] = []
   for (const asset of await listAssets(url)) if (asset.job_id !== null) saved.push(await look(url, asset, asset.job_id))

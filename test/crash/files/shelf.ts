@@ -1,18 +1,18 @@
-// The files of a crash run over all lives of the server: what was stored and how that ended, and what was found wrong.
+// The files of a crash run over all lives of the server: the writes with their outcomes, and the faults.
 import type { Fault, FaultKind } from '../evidence.ts'
 import type { Random } from '../random.ts'
 import { type Content, contentOf } from './content.ts'
 import { Assets } from './library.ts'
 import { Register } from './register.ts'
 
-/** Files under keys of their own, and how many of them are temporary. */
+/** The number of files under keys of their own, and of temporary ones. */
 const KEPT = 10
 const PASSING = 3
 
 const REMOVED_EVERY = 5
 const REFUSED_EVERY = 8
 
-/** How often something happened that a run is to have seen. */
+/** How often each kind of action happened. A run has to see each of them. */
 export interface FileWays {
   'a file was stored': number
   'a file was removed': number
@@ -29,10 +29,10 @@ export interface FileWays {
   'an asset was there after a kill': number
 }
 
-/** A temporary upload that was acknowledged. */
+/** An acknowledged temporary upload. */
 export interface Upload {
   readonly uri: string
-  /** What its content is made of. */
+  /** The text from which its content is derived. */
   readonly seed: string
   readonly size: number
 }
@@ -74,12 +74,12 @@ export class Shelf {
     ]
   }
 
-  /** How often the librarian has done something. */
+  /** How often assets were changed. */
   librarian = 0
 
   readonly tick = (): number => ++this.#ticks
 
-  /** Whose turn it is: each has it often enough, however few turns a life has. */
+  /** The next player. Each gets enough turns, even in a life with few turns. */
   turn(): 'remove' | 'refuse' | 'store' {
     const turn = ++this.#turns
     if (turn % REMOVED_EVERY === 0) return 'remove'
@@ -90,7 +90,7 @@ export class Shelf {
     this.faults.push({ kind, job_id: null, what })
   }
 
-  /** Bytes to store. Now and then those that were stored last, maybe under another key: they are kept once. */
+  /** Returns bytes to store. Sometimes they are the last stored ones, perhaps under another key: equal bytes are stored once. */
   draw(): Content {
     if (this.#last && this.#random.chance(0.2)) return this.#last
     this.#last = contentOf(`${this.#random.seed} ${++this.#contents}`, this.#size())

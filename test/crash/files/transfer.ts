@@ -1,4 +1,4 @@
-// Bytes to and from a server that may be killed meanwhile.
+// Sends bytes to, and reads them from, a server that may be killed meanwhile.
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 
@@ -6,7 +6,7 @@ export interface Sent {
   readonly method: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string | number>>
-  /** Written one after the other, as fast as they come. */
+  /** The chunks are written one after the other, without a pause. */
   readonly pieces?: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 }
 
@@ -18,13 +18,13 @@ export interface Told {
   readonly whole: boolean
 }
 
-/** The answer of a server, as far as it came. @throws where none began */
+/** Returns the answer of a server, as far as it came. @throws where none began */
 export async function exchange(url: string, { method, path, headers, pieces = [] }: Sent): Promise<Told> {
   const answered = Promise.withResolvers<IncomingMessage>()
   const outgoing = request(new URL(path, url), { method, agent: false, headers: headers ?? {} }, answered.resolve)
   const gone = new Promise<void>((resolve) => outgoing.once('close', resolve))
   outgoing.on('error', answered.reject)
-  // Whoever waits for the answer is told so; until then nobody is.
+  // The error reaches the caller that awaits the answer. It must not be unhandled before that.
   answered.promise.catch(() => outgoing.destroy())
   for await (const piece of pieces) {
     if (outgoing.destroyed) break

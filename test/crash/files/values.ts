@@ -1,4 +1,5 @@
-// Files of large values that jobs remember, in the folder that a run leaves: each has its row, each row its file, and no job remembers more than it needs.
+// Checks the files of large stored values in a run's folder: each has its row,
+// each row has its file, and no job keeps more values than it needs.
 import { existsSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -7,10 +8,10 @@ import { databaseOf } from '../census.ts'
 import type { Fault } from '../evidence.ts'
 import { filesBelow } from './below.ts'
 
-/** Seconds. A file is given an hour to get its row. */
+/** Seconds. A file has an hour to get its row. */
 const OLD = 7_200
 
-/** Makes all files so old that one without a row is swept: its page will not come any more. Gives how many there are. */
+/** Makes all files old enough for a sweep to remove those without a row. Their rows can no longer come. Returns the number of files. */
 export function ageValues(data_dir: string): number {
   const long_ago = Date.now() / 1_000 - OLD
   const files = filesBelow(journalFolderPath(data_dir))
@@ -20,11 +21,11 @@ export function ageValues(data_dir: string): number {
 
 interface ValueRow {
   readonly content_key: string
-  /** Null where there is no such job any more. */
+  /** Null where the job no longer exists. */
   readonly status: string | null
 }
 
-/** Of a folder that was swept. */
+/** Checks a swept folder. */
 export function strayValues(data_dir: string): Fault[] {
   const rows = valueRows(data_dir)
   const named = new Set(rows.map(({ content_key }) => content_key))

@@ -1,4 +1,4 @@
-// A follower that asks for the events as JSON, again and again, each time after the last one that it has.
+// A follower that polls for events as JSON, each time after its last event.
 import type { JobEvent } from '../../../generated/types.ts'
 import type { Life } from '../life.ts'
 import type { Recording } from './recording.ts'

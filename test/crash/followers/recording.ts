@@ -1,11 +1,11 @@
-// What one follower was given of one job, over all lives of the server: it goes on from the last sequence that it has.
+// The events of one follower of a job, over all lives of the server. The follower continues from its last sequence.
 import type { JobEvent } from '../../../generated/types.ts'
 import { schemaValidators } from '../../../generated/validators-out.js'
 
 export class Recording {
   readonly follower: string
   readonly events: JobEvent[] = []
-  /** Events that are not what the contract says. */
+  /** Events that do not match the contract. */
   readonly invalid: string[] = []
 
   constructor(follower: string) {
@@ -20,7 +20,7 @@ export class Recording {
     return this.events.at(-1)?.type === 'job_terminal'
   }
 
-  /** The status by what was told so far. */
+  /** The status from the events so far. */
   get status(): string | null {
     const last = this.events.findLast(({ type }) => type === 'job_status' || type === 'job_terminal')
     return last && 'status' in last ? last.status : null

@@ -1,11 +1,11 @@
-// A follower over server-sent events, as an `EventSource` would be: it sends the last `id` that it got.
+// A follower over server-sent events, like an `EventSource`: it sends the last `id` that it received.
 import { type IncomingMessage, request } from 'node:http'
 import type { JobEvent } from '../../../generated/types.ts'
 import type { Recording } from './recording.ts'
 
 /**
- * Follows a job from the last event of its recording on. Resolves with null when the stream has ended as it should, or `signal` has
- * aborted, else with what was wrong.
+ * Follows a job from the last event of its recording on. Resolves with null when the stream has ended correctly, or `signal` has aborted,
+ * otherwise with the error.
  */
 export async function followOverSse(
   url: string,

@@ -1,4 +1,4 @@
-// Bodies and commands that are right, as large or as many as they may be: what is stored, uploaded, run, removed and followed.
+// Valid bodies and commands of the largest size or number: data that is stored, uploaded, run, removed and followed.
 import { encode } from '@msgpack/msgpack'
 import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { AttackOf } from '../kit.ts'
@@ -8,11 +8,11 @@ import { passing, rows, sized } from './values.ts'
 const idOf = (text: string) => (JSON.parse(text) as { id: string }).id
 const jobOf = (text: string) => /"job_id":"([^"]+)"/.exec(text)![1]!
 
-/** Does `act` so many times, all at once. */
+/** Calls `act` so many times at once. */
 const allAtOnce = (count: number, act: (at: number) => Promise<unknown>) =>
   Promise.all(Array.from({ length: count }, (_, at) => act(at)))
 
-/** A stream of numbers, each of which is told as an output. */
+/** A stream of numbers, each of which is an output event. */
 function counting(to: number): Graph {
   return {
     nodes: [
@@ -56,7 +56,7 @@ const messages: AttackOf = (share) => {
 }
 
 const secrets: AttackOf = (share) => {
-  // Of another letter than the parameters below: a secret of the same one would be looked for in them.
+  // It begins with another letter than the parameters below. A secret with the same letter would be searched for in them.
   const body = JSON.stringify({ value: 's'.repeat(sized(60_000, share)) })
   return {
     name: `a secret of ${body.length} letters, set again and again`,
@@ -73,7 +73,7 @@ const uploads: AttackOf = (share) => {
   }
 }
 
-/** How many uploads of a folder are under way at the same time. */
+/** The number of concurrent uploads of a folder. */
 const UPLOADS = 16
 
 async function folderOf(attacker: User, count: number): Promise<string> {
@@ -89,7 +89,7 @@ async function folderOf(attacker: User, count: number): Promise<string> {
 }
 
 export const folders: AttackOf = (share) => {
-  // To fill it takes far longer than to delete it.
+  // Filling it takes far longer than deleting it.
   const count = sized(30_000, share * share)
   let folder = ''
   return {
@@ -171,7 +171,7 @@ const subscriptions: AttackOf = (share) => {
   }
 }
 
-/** Under a key of its own, and again under the same one. */
+/** Under a new key, and again under the same key. */
 const keyedInputs: AttackOf = (share) => {
   const count = sized(320_000, share)
   const inputs = { in: rows(count) }

@@ -1,4 +1,4 @@
-// Long answers of models, by the model that says again what it is told: as one piece, as very many, and left before their end.
+// Long answers of the model that repeats its input: in one piece, in very many pieces, and abandoned before their end.
 import type { AttackOf } from '../kit.ts'
 import { sized } from './values.ts'
 
@@ -7,7 +7,7 @@ const PATH = '/v1/chat/completions'
 const asking = (content: string, stream: boolean) =>
   JSON.stringify({ model: 'builtin/echo', messages: [{ role: 'user', content }], stream })
 
-/** An answer without a space in it comes in one piece. `full`: below what one answer may have. */
+/** An answer without a space comes in one piece. `full`: just below the limit of an answer. */
 const inOnePiece =
   (what: string, full: number, character: string, stream: boolean): AttackOf =>
   (share) => {
@@ -19,7 +19,7 @@ const inOnePiece =
     }
   }
 
-/** What an answer has used that is left is counted by the server. */
+/** The server counts the usage of an abandoned answer. */
 const abandoned: AttackOf = (share) => {
   const words = sized(7_500_000, share)
   const body = asking('a '.repeat(words), true)

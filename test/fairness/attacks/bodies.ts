@@ -1,4 +1,4 @@
-// Large bodies and frames: most of them are wrong, so that the server only has to parse them and to find what is wrong.
+// Large bodies and frames. Most of them are invalid, so the server only parses them and finds the errors.
 import { encode } from '@msgpack/msgpack'
 import type { AttackOf } from '../kit.ts'
 
@@ -10,7 +10,7 @@ const LARGEST_FRAME = 30_000_000
 const sized = (full: number, share: number) => Math.max(1, Math.floor(full * share))
 const listOf = <T>(count: number, item: (at: number) => T) => Array.from({ length: count }, (_, at) => item(at))
 
-/** An object whose properties the schema does not know. */
+/** An object with properties that the schema does not know. */
 export const unknownKeys: AttackOf = (share) => {
   const keys = listOf(sized(900_000, share), (at) => `"key${at}":${at % 10}`)
   const body = `{"name":"Attack","graph":{"nodes":[],"edges":[]},${keys.join(',')}}`
@@ -20,7 +20,7 @@ export const unknownKeys: AttackOf = (share) => {
   }
 }
 
-/** A list each of whose items is wrong. */
+/** A list with only invalid items. */
 const wrongItems: AttackOf = (share) => {
   const count = sized(LARGEST_BODY / 3, share)
   const body = `{"name":"Attack","graph":{"nodes":[${'{},'.repeat(count - 1)}{}],"edges":[]}}`
@@ -30,7 +30,7 @@ const wrongItems: AttackOf = (share) => {
   }
 }
 
-/** Text that is no JSON only at its end. */
+/** A text that is invalid JSON only at its end. */
 const brokenEnd: AttackOf = (share) => {
   const body = `{"name":"Attack","graph":{"nodes":[${'[],'.repeat(sized(LARGEST_BODY / 3, share))}`
   return {
@@ -58,7 +58,7 @@ export const jsonFrame: AttackOf = (share) => {
   }
 }
 
-/** A command with a long list where a text is asked for. */
+/** A command with a long list instead of a text. */
 const wrongCommand: AttackOf = (share) => {
   const data = { workflow_id: 'greeting', job_name: listOf(sized(2_000_000, share), (at) => at) }
   const frame = encode({ command: 'run_job', data })

@@ -1,21 +1,21 @@
-// Large files of users that nodes load, work on and save.
+// Large files that nodes load, process and save.
 import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 import { sized } from './values.ts'
 
-/** In bytes: below what a node takes. */
+/** In bytes, below a node's limit. */
 const LARGE = 99_000_000
-/** So much memory has a process that works on files. */
+/** The memory limit of a process for files. */
 const PACKED = 50_000_000
 
-/** Files as they are. */
+/** Raw files. */
 function bytesOf(length: number): Uint8Array {
   const bytes = Buffer.alloc(length)
   for (let at = 0; at + 4 <= length; at += 4_096) bytes.writeUInt32LE((at * 2_654_435_761) % 2 ** 32, at)
   return bytes
 }
 
-/** Runs a graph that names a file of so many bytes. */
+/** Runs a graph on a file of so many bytes. */
 function working(what: string, length: number, graphOf: (file: string) => Graph): Attack {
   let id = ''
   return {
@@ -37,7 +37,7 @@ const saving: AttackOf = (share) =>
     edges: [],
   }))
 
-/** Packed as it is, looked at, and unpacked again. */
+/** The file is packed unchanged, listed, and unpacked again. */
 const packing: AttackOf = (share) =>
   working('packing a file', sized(PACKED, share), (file) => ({
     nodes: [

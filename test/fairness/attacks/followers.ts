@@ -1,4 +1,4 @@
-// Many sockets and event streams of one user that are told the same: the events of one job, and the pieces of one answer.
+// Many sockets and event streams of one user that get the same data: the events of one job, and the pieces of one answer.
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type WebSocket from 'ws'
@@ -7,11 +7,11 @@ import type { Attack, AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { sized } from './values.ts'
 
-/** At the same time: the system refuses more that wait to be taken. */
+/** Opened at the same time. The system refuses more pending connections. */
 const OPENED_AT_ONCE = 50
 const SOCKETS = 300
 const STREAMS = 1_000
-/** As many commands as a socket may send in a second. All together follow no more jobs than one user may. */
+/** The most commands of a socket in a second. All sockets together follow no more jobs than one user may. */
 const FOLLOWED = 190
 const LEAVING = 75
 
@@ -39,7 +39,7 @@ function heard(socket: WebSocket, ...texts: readonly string[]): Promise<void> {
 
 const command = (name: string, data: object) => JSON.stringify({ command: name, request_id: 'r', data })
 
-/** Gives as many numbers as it is sent. */
+/** Yields as many numbers as it receives. */
 const COUNTING: Graph = {
   nodes: [
     { id: 'in', type: 'input.Integer', data: { name: 'in', stream: true } },
@@ -52,14 +52,14 @@ const COUNTING: Graph = {
   ],
 }
 
-/** A command, and what the first frame and the last one hold that come of it. */
+/** A command, and texts of the first and the last frame that follow it. */
 interface Following {
   readonly follow: string
   readonly begins: string
   readonly ends: readonly string[]
 }
 
-/** A job that waits for its number, and sockets that follow it in one way. */
+/** A job that waits for its number, and sockets that follow it by one command. */
 function followed(what: string, { follow, begins, ends }: Following, share: number): Attack {
   const count = sized(SOCKETS, share)
   const to = sized(2_000, share)
@@ -122,7 +122,7 @@ const listening: AttackOf = (share) => {
   }
 }
 
-/** Opens an event stream, and resolves with what resolves at its end. */
+/** Opens an event stream. Resolves with a promise that resolves at its end. */
 async function openStream(attacker: User, job_id: string): Promise<{ ended: Promise<unknown> }> {
   const headers = { Accept: 'text/event-stream', Connection: 'close' }
   const stream = await attacker.unread(`/api/jobs/${job_id}/events`, headers)
@@ -200,7 +200,7 @@ const leaving: AttackOf = () => {
   }
 }
 
-/** Gives pieces of a text, and waits then for longer than it is looked at. */
+/** Yields pieces of a text, and then waits for longer than the attack lasts. */
 const SPEAKING: Graph = {
   nodes: [
     { id: 'in', type: 'input.String', data: { name: 'text', value: '' } },
@@ -222,10 +222,10 @@ const SPEAKING: Graph = {
     { source: 'wait', sourceHandle: 'output', target: 'later', targetHandle: 'value' },
   ],
 }
-/** Bytes of its text as JSON, about. */
+/** The approximate bytes of its text as JSON. */
 const SPOKEN = 40_000_000
 
-/** Resolves when a socket has been told so many bytes. */
+/** Resolves when a socket has received so many bytes. */
 function told(socket: WebSocket, bytes: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let all = 0

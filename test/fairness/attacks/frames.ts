@@ -1,4 +1,4 @@
-// Small frames and small requests, many at once: each of them costs little.
+// Many small frames and requests at once. Each of them costs little.
 import type { Socket } from 'node:net'
 import type WebSocket from 'ws'
 import type { Graph } from '../../../src/engine/compile/graph.ts'
@@ -9,7 +9,7 @@ const sized = (full: number, share: number) => Math.max(1, Math.floor(full * sha
 /** Below the default of SVC_WS_RATE_LIMIT_MAX. */
 const FRAMES = 150
 
-/** Resolves when so many messages came, or the server closed the socket, as it does where a client sends too much. */
+/** Resolves after so many messages, or when the server closes the socket, as it does where a client sends too much. */
 function answered(socket: WebSocket, count: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let seen = 0
@@ -21,7 +21,7 @@ function answered(socket: WebSocket, count: number): Promise<void> {
   return promise.finally(() => socket.off('message', heard).off('close', resolve))
 }
 
-/** The same command again and again on many sockets, which were opened before. */
+/** Repeats a command on many sockets that are already open. */
 const commands =
   (what: string, sockets: number, frame: (at: number) => object): AttackOf =>
   (share) => {
@@ -67,7 +67,7 @@ function waitingNode(count: number): Graph {
   }
 }
 
-/** Changes of a node with many values: of one of them, or of all. */
+/** Changes one value, or all values, of a node with many values. */
 const changes =
   (what: string, values: number, changed: number): AttackOf =>
   (share) => {
@@ -102,7 +102,7 @@ const changes =
     }
   }
 
-/** Frames of no data, as many as fit into so many bytes, which go out at once on each of many sockets. */
+/** Empty frames, as many as fit into so many bytes, sent at once on each of many sockets. */
 const flood =
   (what: string, frame: readonly number[]): AttackOf =>
   (share) => {
@@ -127,7 +127,7 @@ const flood =
 const PING = [0x89, 0x80, 0, 0, 0, 0]
 const PONG = [0x8a, 0x80, 0, 0, 0, 0]
 
-/** Requests that come before the answers to those before them: as many as may wait on a connection. */
+/** Pipelined requests, as many as may wait on a connection. */
 const pipelined: AttackOf = (share) => {
   const count = sized(100, Math.min(1, 2 * share))
   return {
@@ -136,7 +136,7 @@ const pipelined: AttackOf = (share) => {
   }
 }
 
-/** As many as one packet has room for: all but the first hundred are refused. */
+/** As many as fit into one packet. All but the first hundred are refused. */
 const refused: AttackOf = (share) => {
   const count = sized(1_800, Math.min(1, 2 * share))
   return {
@@ -161,7 +161,7 @@ const burst =
     }
   }
 
-/** Less than what is judged in a thread in any case, and the run has no such parameter. */
+/** A body below the size for a validation thread. The run has no such parameter. */
 const objects = `{"params":{"in":[${'{},'.repeat(60_000)}{}]}}`
 
 export const frames: readonly AttackOf[] = [

@@ -1,10 +1,10 @@
-// Large graphs: stored, read, listed as an interface and run.
+// Large graphs that are stored, read, listed as an interface and run.
 import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 
 const sized = (full: number, share: number) => Math.max(2, Math.floor(full * share))
 
-/** Nodes one behind the other. */
+/** Nodes in a chain. */
 function chain(count: number): Graph {
   const nodes = Array.from({ length: count }, (_, at) => ({ id: `n${at}`, type: 'text.Trim', data: { text: '' } }))
   const edges = nodes
@@ -13,7 +13,7 @@ function chain(count: number): Graph {
   return { nodes, edges }
 }
 
-/** A few nodes with very many edges between them, of which most are wrong. */
+/** A few nodes with very many edges, most of which are invalid. */
 function tangle(count: number): Graph {
   const nodes = Array.from({ length: 100 }, (_, at) => ({ id: `n${at}`, type: 'text.Concat', data: {} }))
   const edges = Array.from({ length: count }, (_, at) => ({
@@ -49,7 +49,7 @@ export const tangles: AttackOf = (share) => {
   return storing(`storing ${count.toLocaleString('en')} edges between 100 nodes`, tangle(count))
 }
 
-/** Reads what is stored, in each way that there is. */
+/** Reads stored data in each possible way. */
 const reads: AttackOf = (share) => {
   const count = sized(100_000, share)
   let id = ''
@@ -66,7 +66,7 @@ const reads: AttackOf = (share) => {
   }
 }
 
-/** Each of its nodes is an input, and stands in the interface. */
+/** Each node is an input of the interface. */
 const inputs: AttackOf = (share) => {
   const count = sized(100_000, share)
   let id = ''
@@ -93,7 +93,7 @@ export const runs: AttackOf = (share) => {
   }
 }
 
-/** Two calls of it in one run. */
+/** Two calls of the graph in one run. */
 const calls: AttackOf = (share) => {
   const count = sized(100_000, share)
   let id = ''

@@ -1,11 +1,11 @@
-// Workflows with long texts and large defaults, by the hundred: lists of them, and what is derived from them.
+// Hundreds of workflows with long texts and large defaults: their lists, and data that is derived from them.
 import type { AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { sized } from './values.ts'
 
 const EMPTY = { nodes: [], edges: [] }
 
-/** Stores so many workflows, some side by side. */
+/** Stores so many workflows, some of them concurrently. */
 async function storeMany(attacker: User, count: number, body: string): Promise<string[]> {
   const ids: string[] = []
   while (ids.length < count) {
@@ -17,7 +17,7 @@ async function storeMany(attacker: User, count: number, body: string): Promise<s
   return ids
 }
 
-/** A list of workflows that have descriptions and settings as long as they may be. */
+/** A list of workflows with the longest descriptions and settings. */
 const listing =
   (path: string): AttackOf =>
   (share) => {
@@ -33,7 +33,7 @@ const listing =
     }
   }
 
-/** Parameters with which very much is wrong. Whether so many names are looked at is left to the server. */
+/** Parameters with very many errors. The server decides whether it checks so many names. */
 const wrongParams =
   (what: string, params: (share: number) => string): AttackOf =>
   (share) => {
@@ -53,7 +53,7 @@ const wrongParams =
     }
   }
 
-/** Settings that are refused, as they are longer than what may be kept. */
+/** Settings that are refused for their length. */
 const longSettings: AttackOf = (share) => {
   const list = `[${'{},'.repeat(Math.max(90_000, sized(5_200_000, share)))}{}]`
   const body = `{"name":"Workflow","graph":{"nodes":[],"edges":[]},"settings":{"list":${list}}}`
@@ -68,7 +68,7 @@ const unknownNames = (share: number) => {
   return `{${members.join(',')}}`
 }
 
-/** What is derived from workflows whose inputs have very large defaults. */
+/** Data that is derived from workflows with very large defaults of inputs. */
 const deriving =
   (what: string, full: number, read: (attacker: User, ids: readonly string[]) => Promise<unknown>): AttackOf =>
   (share) => {

@@ -1,4 +1,4 @@
-// Many readers of one user at once: each by itself takes little of each turn of the event loop.
+// Many concurrent readers of one user. Each takes only little of each turn of the event loop.
 import { once } from 'node:events'
 import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { AttackOf } from '../kit.ts'
@@ -21,7 +21,7 @@ const reading =
     }
   }
 
-/** Nodes that each need something which a preflight looks up. */
+/** Nodes that each have a requirement which a preflight looks up. */
 function needy(count: number): Graph {
   const nodes = Array.from({ length: count }, (_, at) => ({
     id: `n${at}`,
@@ -53,7 +53,7 @@ const interfaces = reading('a hundred interfaces', async (attacker, share) => {
   return (user) => user.expect(200, 'POST', '/api/sdk/v1/workflow-interfaces', body)
 })
 
-/** A job of so many events, which are not in ASCII. */
+/** A job with so many events that are not ASCII. */
 async function eventful(attacker: User, count: number): Promise<string> {
   const graph = {
     nodes: [
@@ -151,7 +151,7 @@ const properties = reading('changes of the properties of a node', async (attacke
   }
 })
 
-/** A text that is full of what their owner's secrets begin with. */
+/** A text full of the beginnings of its owner's secrets. */
 const secrets = reading('a run with a text that resembles secrets', async (attacker, share) => {
   const beginning = `sk-proj-${'abcdefgh'.repeat(12)}`
   for (let at = 0; at < sized(135, share); at++) {
@@ -164,7 +164,7 @@ const secrets = reading('a run with a text that resembles secrets', async (attac
   return (user) => user.expect(200, 'POST', `/api/workflows/${id}/run`, body)
 })
 
-/** As many secrets as are kept, each long, and a text of what all of them begin with. */
+/** The most secrets, each of them long, and a text of their common beginning. */
 const longSecrets = reading('a run with a text of what long secrets begin with', async (attacker) => {
   const beginning = 'a'.repeat(1_060)
   for (let at = 0; at < 980; at++) {

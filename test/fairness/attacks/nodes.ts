@@ -1,18 +1,18 @@
-// Workflows whose nodes have much to do: patterns, long texts, long lists and long streams. The nodes themselves are good: what they
-// are given is large, and their results are counted, so that answers stay small.
+// Workflows with expensive nodes: patterns, long texts, long lists and long streams. The nodes are valid. Their inputs are large, and their
+// results are counted, so that answers stay small.
 
 import type { Graph } from '../../../src/engine/compile/graph.ts'
 import { MAX_DYNAMIC_INPUTS } from '../../../src/engine/compile/node-constants.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 
 type Data = Record<string, unknown>
-/** A node type, its own values, and which input takes what the node before gives. */
+/** A node type, its own values, and the input that takes the output of the node before. */
 type Link = readonly [type: string, data: Data, input?: string, handle?: string]
 
 const sized = (full: number, share: number) => Math.max(2, Math.floor(full * share))
 const listOf = <T>(count: number, item: (at: number) => T) => Array.from({ length: count }, (_, at) => item(at))
 
-/** Nodes one behind the other; the first gives what the run is given as `text`, where it is an input. */
+/** Nodes in a chain. The first one outputs the run's parameter `text`, where it is an input. */
 export function links(chain: readonly Link[]): Graph {
   const nodes = chain.map(([type, data], at) => ({ id: `n${at}`, type, data }))
   const edges = chain.slice(1).map(([, , targetHandle = 'text'], at) => ({
@@ -26,7 +26,7 @@ export function links(chain: readonly Link[]): Graph {
 
 const INPUT: Link = ['input.String', { name: 'text' }]
 
-/** Runs a workflow with a text, side by side. */
+/** Runs a workflow with a text several times at once. */
 export function running(name: string, chain: readonly Link[], text: string, side_by_side = 4): Attack {
   const body = JSON.stringify({ params: chain[0] === INPUT ? { text } : {} })
   let id = ''
@@ -89,7 +89,7 @@ const numbers: AttackOf = (share) => {
   return running(`a stream of ${said(to)} numbers`, chain, '', 16)
 }
 
-/** Many firings that are nearly free, and then many each of which is just short of running apart. */
+/** Many nearly free firings, and then many that are just too short for a thread of their own. */
 const growing: AttackOf = (share) => {
   const page = '<p><b>a</b><a href="b">c</a>'.repeat(235)
   const some = [...listOf(600, () => 'a'), ...listOf(130, () => page)]
@@ -105,7 +105,7 @@ const growing: AttackOf = (share) => {
   return running(`${said(lines.length)} texts that grow suddenly`, chain, lines.join('\n'), 1)
 }
 
-/** What code gives comes out of its worker as text, which the main thread reads. It has its time beside all other attacks, too. */
+/** The result of code leaves its worker as text, which the main thread parses. It gets its time even beside all other attacks. */
 const named: AttackOf = (share) => {
   const count = Math.max(60_000, sized(90_000, share))
   const code = `const made = (name) => Object.fromEntries(Array.from({length: ${count}}, (_, at) => [name + at, at]));
@@ -125,7 +125,7 @@ const named: AttackOf = (share) => {
   }
 }
 
-/** Each firing of a node is given all of its inputs by their names. */
+/** Each firing of a node gets all of its inputs by name. */
 const given: AttackOf = (share) => {
   const count = sized(MAX_DYNAMIC_INPUTS, share)
   const names = listOf(count, (at) => `k${at}`)

@@ -1,4 +1,4 @@
-// Large values of a job that has ended, read again: its state, its events, and the lists that it is in.
+// Reads large values of an ended job: its state, its events, and the lists that contain it.
 import { once } from 'node:events'
 import { encode } from '@msgpack/msgpack'
 import type { Graph } from '../../../src/engine/compile/graph.ts'
@@ -37,7 +37,7 @@ const get = (path: (job_id: string) => string, accept = 'application/json') => {
   return (attacker: User, job_id: string) => attacker.expect(200, 'GET', path(job_id), undefined, { Accept: accept })
 }
 
-/** Sends a command on a socket of its own, and waits for the frame after which nothing more comes. */
+/** Sends a command on a new socket, and waits for the last frame of the answer. */
 async function commanding(attacker: User, mode: Mode, command: object, last: RegExp): Promise<void> {
   const socket = await attacker.socket()
   if (mode === 'text') socket.send(encode({ command: 'set_mode', data: { mode } }))
@@ -65,7 +65,7 @@ const commands = (['binary', 'text'] as const).flatMap((mode) =>
   ),
 )
 
-/** How many ask at the same time for results whose text is not ASCII, which takes far longer to read and to write. */
+/** The number of concurrent requests for results that are not ASCII. Such results take far longer to read and to write. */
 const READERS = 16
 
 const foreign = (what: string, path: (job_id: string) => string): AttackOf => {
@@ -87,10 +87,10 @@ const foreign = (what: string, path: (job_id: string) => string): AttackOf => {
   }
 }
 
-/** How many ask at the same time for a result that lies in parts, as far as the server holds so many answers. */
+/** The number of concurrent requests for a result in parts, within the server's limit for such answers. */
 const ASKING = 12
 
-/** Two outputs of the same value. */
+/** Two outputs with the same value. */
 function twice(): Graph {
   const { nodes, edges } = passing(false)
   const [edge] = edges
@@ -114,7 +114,7 @@ const inParts: AttackOf = (share) => {
   }
 }
 
-/** The dearest metadata that an asset may have: many names. */
+/** The most expensive metadata of an asset: many names. */
 const METADATA = JSON.stringify(Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [`k${at}`, 1])))
 
 const listing: AttackOf = (share) => {
@@ -129,7 +129,7 @@ const listing: AttackOf = (share) => {
   }
 }
 
-/** Texts with many escapes take longer to be parsed. */
+/** Texts with many escapes take longer to parse. */
 const ESCAPED = 'é"\n'
 
 const MESSAGES = 6
@@ -164,7 +164,7 @@ async function following(attacker: User, thread_id: string): Promise<void> {
 
 const MESSAGE = 'x'.repeat(1_000_000)
 
-/** Asks for the states of jobs that show long messages to those whom they wait for. */
+/** Requests the states of jobs that show long messages for the people they wait for. */
 const statuses: AttackOf = (share) => {
   const count = sized(400, share)
   const nodes = [

@@ -1,11 +1,11 @@
-// Jobs that remember large values and go on: after an answer, and once more from where they were cancelled.
+// Jobs with large stored values that continue after an answer, and once more after a cancellation.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { rows, sized } from './values.ts'
 
-/** A parameter, and two values that are waited for, all of which are counted. */
+/** A parameter and two awaited values, all of which are counted. */
 const waiting: Graph = {
   nodes: [
     { id: 'in', type: 'input.Any', data: { name: 'in' } },
@@ -30,7 +30,7 @@ async function begun(attacker: User, workflow_id: string, body: string): Promise
   return job_id
 }
 
-/** Waits for a job to be of a status. */
+/** Waits until a job has a status. */
 async function reaching(attacker: User, job_id: string, status: string): Promise<void> {
   for (;;) {
     const { text } = await attacker.expect(200, 'GET', `/api/jobs/${job_id}`)
@@ -40,7 +40,7 @@ async function reaching(attacker: User, job_id: string, status: string): Promise
   }
 }
 
-/** Tries a job again, and gives the id of the new one when that waits. */
+/** Retries a job. Returns the id of the new job when it waits. */
 async function triedAgain(attacker: User, old: string): Promise<string> {
   const { text } = await attacker.send('POST', `/api/jobs/${old}/retry`)
   const job_id = /"job_id":"(job[^"]+)"/.exec(text)?.[1]
@@ -90,7 +90,7 @@ const retried: AttackOf = (share) => {
   }
 }
 
-/** A node that fires once a value is given, which is waited for as soon as its name has come. */
+/** A node that fires after it got a value. The job waits for the value as soon as the value's name has come. */
 function changedWhileWaiting(names: readonly string[]): Graph {
   return {
     nodes: [
@@ -114,7 +114,7 @@ function changedWhileWaiting(names: readonly string[]): Graph {
 
 const CHANGES = 150
 
-/** Runs a job whose node is changed again and again before it fires, and gives the job's id when it waits. */
+/** Runs a job whose node is changed again and again before it fires. Returns the job's id when it waits. */
 async function changedJob(attacker: User, workflow_id: string, names: readonly string[]): Promise<string> {
   const socket = await attacker.socket()
   const job_id = `job-${crypto.randomUUID()}`
@@ -135,14 +135,14 @@ async function changedJob(attacker: User, workflow_id: string, names: readonly s
     const properties = Object.fromEntries(names.map((name) => [name, at]))
     await send('update_node_properties', { node_id: 'prompt', properties })
   }
-  // At once: a job that waits for an answer takes no end of its input.
+  // The command comes at once: a job that waits for an answer accepts no end of its input.
   await Promise.all([send('stream_input', { input: 'in', value: 'wait' }), send('end_input_stream', { input: 'in' })])
   await reaching(attacker, job_id, 'suspended')
   socket.terminate()
   return job_id
 }
 
-/** All of the changes hold for the same firing. */
+/** All changes apply to the same firing. */
 export const changed: AttackOf = (share) => {
   const names = Array.from({ length: sized(20_000, share) }, (_, at) => at.toString(36))
   let old = ''

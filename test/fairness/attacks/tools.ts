@@ -1,12 +1,12 @@
-// Tools that a message of a chat names or brings, or that an agent has: very many, and large ones.
+// Very many and large tools that a chat message names or contains, or that an agent has.
 import type { Attack, AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { sized } from './values.ts'
 
-/** As many as a message may name. */
+/** The most tools that a message may name. */
 const NAMED = 1_000
 
-/** Says something with tools in a thread of its own, and waits for whatever comes of it. */
+/** Sends a message with tools to a new thread, and waits for the outcome. */
 async function say(attacker: User, tools: readonly unknown[]): Promise<void> {
   const { text } = await attacker.expect(201, 'POST', '/api/threads', '{}')
   const { id: thread_id } = JSON.parse(text) as { id: string }
@@ -14,13 +14,13 @@ async function say(attacker: User, tools: readonly unknown[]): Promise<void> {
   await attacker.frame(JSON.stringify({ command: 'chat_message', request_id: 'r', data }))
 }
 
-/** Stores a workflow of so many inputs. */
+/** Stores a workflow with so many inputs. */
 function large(attacker: User, inputs: number): Promise<string> {
   const input = (at: number) => ({ id: `n${at}`, type: 'input.Any', data: { name: `i${at}`, value: 1 } })
   return attacker.store({ nodes: Array.from({ length: inputs }, (_, at) => input(at)), edges: [] })
 }
 
-/** A workflow with many inputs, again and again. It is refused, once all is looked at. */
+/** Names a workflow with many inputs again and again. The message is refused after all of it is checked. */
 const named: AttackOf = (share): Attack => {
   const inputs = sized(20_000, share)
   let id = ''
@@ -46,10 +46,10 @@ const brought: AttackOf = (share) => {
   return { name: `${count} tools of 4,000 arguments each`, strike: (attacker) => say(attacker, tools) }
 }
 
-/** As many as an agent may have. */
+/** The most tools of an agent. */
 const OF_AGENT = 128
 
-/** The run fails, with the size of the tools or for the want of a key. */
+/** The run fails because of the tools' size, or a missing key. */
 const agents: AttackOf = (share) => {
   const inputs = sized(20_000, share)
   let id = ''

@@ -1,4 +1,4 @@
-// Large values that are right: parameters of runs and values for streamed inputs, which are stored, run through a graph and sent back.
+// Large valid values: parameters of runs and values for streamed inputs, which are stored, pass through a graph and are returned.
 import { once } from 'node:events'
 import { encode } from '@msgpack/msgpack'
 import type { Graph } from '../../../src/engine/compile/graph.ts'
@@ -74,7 +74,7 @@ const pushed: AttackOf = (share) => {
   }
 }
 
-/** A firing of one node that is given a large value at one of its inputs, whatever comes of it. */
+/** A firing of a node with a large value at one of its inputs, whatever the outcome. */
 function firing(name: string, type: string, data: Record<string, unknown>, input: string, value: unknown): Attack {
   const body = JSON.stringify({ params: { in: value } })
   const graph: Graph = {
@@ -96,7 +96,7 @@ function firing(name: string, type: string, data: Record<string, unknown>, input
 
 const digits = (count: number) => Array.from({ length: count }, (_, at) => at % 10)
 
-/** Refused in the end: what is sent is made before. */
+/** The value is refused at the end, after it was created. */
 const NOWHERE = { url: 'http://127.0.0.1:9/', method: 'POST' }
 
 const sent: AttackOf = (share) => {
@@ -115,7 +115,7 @@ const conditions: AttackOf = (share) => {
   return firing(`combining ${count} conditions`, 'logic.Combine', {}, 'conditions', digits(count))
 }
 
-/** Three characters each in the body, and no more than their quotes once they are read. */
+/** Each text has three characters in the body, and only its quotes after parsing. */
 const emptyTexts: AttackOf = (share) => {
   const count = sized(5_200_000, share)
   return firing(`sorting ${count} empty texts`, 'list.Sort', {}, 'list', Array(count).fill(''))
@@ -138,14 +138,14 @@ const queried: AttackOf = (share) => {
   return firing(`a query of ${table.length} rows`, 'data.Query', data, 'tables', { t: table })
 }
 
-/** As many as a stream may make one by one: each is an object of the library of dates for a moment. */
+/** The most items that a stream may yield one by one. Each becomes an object of the date library for a moment. */
 const dates: AttackOf = (share) => {
   const to = sized(500_000, share)
   const numbers = ['control.Numbers', { to }, '', 'item'] as const
   return running(`a stream of ${to} dates`, [numbers, ['date.FromUnix', {}, 'value']], '', 1)
 }
 
-/** Texts of a list, each of which goes to two streams: a result of twice as much. */
+/** Texts of a list that go to two streams, so that the result is twice as large. */
 const streamed: AttackOf = (share) => {
   const list = Array.from({ length: sized(240, share) }, () => 'x'.repeat(64_000))
   const body = JSON.stringify({ params: { list } })
@@ -184,7 +184,7 @@ const streamed: AttackOf = (share) => {
 /** One byte in a frame, and six in JSON. */
 const CONTROL = '\u001f'
 
-/** As parameters, and in the graph. At half its full size it is more than an output may be, by a little. */
+/** As parameters, and in the graph. Even at half its full size it is slightly too large for an output. */
 const controls: AttackOf = (share) => {
   const length = sized(12_000_000, share)
   const given = { in: Array(Math.ceil(length / 4)).fill(`a${CONTROL}`) }

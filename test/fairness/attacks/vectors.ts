@@ -1,11 +1,11 @@
-// Indexes of vectors: many long vectors with long metadata that are kept, and searches that look at all of them.
+// Vector indexes: many long vectors with long metadata, and searches over all of them.
 import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 import { sized } from './values.ts'
 
 const listOf = <T>(count: number, item: (at: number) => T) => Array.from({ length: count }, (_, at) => item(at))
 
-/** As many numbers, and as much metadata, as one entry may have. */
+/** The most numbers, and the most metadata, of one entry. */
 const longVector = (seed: number) => listOf(8_192, (at) => (seed + at) % 10)
 const METADATA = { tags: listOf(7_000, (at) => at % 10) }
 
@@ -40,7 +40,7 @@ const kept: AttackOf = (share) => {
   return { name: `keeping ${count} long vectors`, ...keeping(count) }
 }
 
-/** No entry meets the filter. */
+/** No entry matches the filter. */
 const searched: AttackOf = (share) => {
   const count = sized(300, share)
   const search = firing('vector.Search', { filter: { tags: 'none' } }, { vector: longVector(1) })

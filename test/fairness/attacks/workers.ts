@@ -1,4 +1,4 @@
-// Work of the processes and threads beside the main thread: small PDFs whose content unfolds to very much, and code that does not end.
+// Work for processes and threads beside the main thread: small PDFs whose content unpacks to very much, and endless code.
 import { deflateSync } from 'node:zlib'
 import type { Graph } from '../../../src/engine/compile/graph.ts'
 import { pdfOf, pdfStream } from '../../nodes/document-files.ts'
@@ -6,7 +6,7 @@ import type { Attack, AttackOf } from '../kit.ts'
 
 const sized = (full: number, share: number, least: number) => Math.max(least, Math.floor(full * share))
 
-/** A PDF whose one page has a content of so many bytes, packed twice: it saves the state of drawing and takes it back. */
+/** A PDF whose one page has so many bytes of content, compressed twice. The content saves and restores the drawing state. */
 function folded(size: number): Buffer {
   const content = deflateSync(deflateSync(Buffer.alloc(size, 'q Q '), { level: 9 }), { level: 9 })
   return pdfOf([
@@ -34,7 +34,7 @@ export const pdfs: AttackOf = (share) => {
   }
 }
 
-/** Code that goes on until its time limit. */
+/** Code that runs until its time limit. */
 function endless(name: string, code: string, share: number): Attack {
   const data = { code, time_limit_ms: sized(5_000, share, 200) }
   let id = ''
@@ -50,11 +50,11 @@ function endless(name: string, code: string, share: number): Attack {
 
 const loops: AttackOf = (share) => endless('code that never ends', 'for (;;);', share)
 
-/** The engine's memory grows to its limit, so that its worker is not kept. */
+/** The engine's memory grows to its limit, so its worker is discarded. */
 const hoarding: AttackOf = (share) =>
   endless('code that fills its memory', 'const all = []; for (;;) all.push("x".repeat(1000) + all.length)', share)
 
-/** The same by one user, half of it in another workspace. */
+/** The same work by one user, half of it in another workspace. */
 const inTwoWorkspaces =
   (of: AttackOf): AttackOf =>
   (share) => {
@@ -71,7 +71,7 @@ const inTwoWorkspaces =
     }
   }
 
-/** A run that its user follows, whose code writes as many and as long lines as are kept: in each of their parts a secret may have been cut. */
+/** A run whose code writes the most and longest lines while its user follows it. Each part of them may hold a truncated secret. */
 const lines: AttackOf = (share) => {
   const count = sized(1_000, share, 60)
   const code = `for (let i = 0; i < ${count}; i++) console.log('abcdefgh…'.repeat(1111))`

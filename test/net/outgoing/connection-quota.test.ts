@@ -38,7 +38,7 @@ const now = async (http: OutgoingHttp, server: SlowServer) => textOf(await http.
 const isHeld = async (http: OutgoingHttp, server: SlowServer) => {
   const { type, message } = await errorOf(http.send(request(`${server.url}/now`, { timeout_ms: 50 })))
   // The host is not to blame.
-  return type === 'http_timeout' && message.startsWith('Other requests to "127.0.0.1" left no connection')
+  return type === 'http_timeout' && message.startsWith('Other requests to "127.0.0.1" used all connections')
 }
 
 describe('connections to one origin', () => {

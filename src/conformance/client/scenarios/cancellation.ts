@@ -1,4 +1,4 @@
-// Cancellations: what their acknowledgement means, and what it does not mean.
+// Scenarios about cancellations, and what their acknowledgement means.
 import { appendEvents, findJobOfCall } from '../default-replies.ts'
 import type { CallHandler, Scenario } from '../scenario.ts'
 import { cancelledEvent, completedEvent, GREETING, outputEvent, statusEvent } from '../scripted-events.ts'
@@ -9,7 +9,7 @@ import { CANCEL_STEP, EXPECT_RISING_EVENTS } from './expectations.ts'
 const PAUSE_MS = 120
 const createRunningEvents = () => [statusEvent('accepted'), statusEvent('running')]
 
-/** Accepts the cancellation, and ends the job later in this way. */
+/** Accepts the cancellation, and later ends the job with this event. */
 const acceptAndEndWith =
   (...life: Parameters<typeof appendEvents>[2]): CallHandler =>
   (call, run) => {

@@ -1,4 +1,4 @@
-// The events of a job: twice, late, missing, unknown; and the snapshot that is right where they are not.
+// Scenarios about a job's events: duplicate, late, missing and unknown ones, and the snapshot that overrides them.
 import { broadcastEvents, findJobOfCall, replyByDefault, replySubscription } from '../default-replies.ts'
 import type { CallHandler, Scenario } from '../scenario.ts'
 import { completedEvent, GREETING, outputEvent, statusEvent } from '../scripted-events.ts'
@@ -40,11 +40,11 @@ const unknownEventType: Scenario = {
   expected: { status: ['completed'], value: GREETING, events: [1, 2, 4, 6] },
   findFailure: ({ calls }) =>
     calls.filter(({ name }) => name === 'subscribe_job').length > 2
-      ? 'it asked again for events that were not missing'
+      ? 'the client asked again for events that were not missing'
       : null,
 }
 
-/** A client that asks for a snapshot gets one, and then the end. */
+/** Sends a requested snapshot, and then the end. */
 const replySnapshotThenEnd: CallHandler = (call, run) => {
   replyByDefault(call, run)
   run.schedule(20, () => broadcastEvents(run, findJobOfCall(call, run), [6]))

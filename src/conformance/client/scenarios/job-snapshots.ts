@@ -1,4 +1,4 @@
-// Snapshots that stand for events: expired replays, ends that no event tells, and jobs that went on without the client.
+// Scenarios about snapshots that replace events: expired replays, ends without an event, and jobs that went on without the client.
 import {
   acceptSubscription,
   appendEvents,
@@ -16,7 +16,7 @@ import { ALL_SEQUENCES, CANCEL_STEP, EXPECT_RISING_EVENTS, FOLLOW_STEP, sendOnly
 
 const OLD_JOB = 'job_old'
 
-/** A job that has gone on without the client, which has the events up to a sequence. */
+/** Creates a job that has gone on without the client. The client has its events up to a sequence. */
 const prepareOldJob =
   (stored: number, held: number, base = 0) =>
   (run: ScenarioRun) => {
@@ -44,7 +44,7 @@ const replayExpired: Scenario = {
   expected: EXPECT_RISING_EVENTS,
   findFailure: ({ calls }) =>
     calls.filter(({ name }) => name === 'subscribe_job').length > 4
-      ? 'it asked on and on for events that are no longer kept'
+      ? 'the client asked again and again for events that are no longer kept'
       : null,
 }
 
@@ -101,7 +101,7 @@ const terminalBeforeAnswer: Scenario = {
   expected: EXPECT_RISING_EVENTS,
 }
 
-/** Beyond 2^52, and not the same in 32 bits or in a float of 32 bits. */
+/** A sequence above 2^52, which 32 bits and 32-bit floats cannot hold. */
 const LARGE_SEQUENCE = 9_007_199_254_740_900
 
 const largeSequences: Scenario = {
@@ -132,7 +132,9 @@ const olderSnapshotChangesNothing: Scenario = {
   },
   expected: { status: ['suspended'], value: null },
   findFailure: ({ calls }) =>
-    calls.some(({ name }) => name === 'get_job_snapshot' || name === 'getJob') ? null : 'it never read a snapshot',
+    calls.some(({ name }) => name === 'get_job_snapshot' || name === 'getJob')
+      ? null
+      : 'the client never read a snapshot',
 }
 
 export const snapshotScenarios = [

@@ -1,4 +1,4 @@
-// The states of a job: which of them are an end, and which are not.
+// Scenarios about the states of a job, terminal and not terminal.
 import {
   acceptSubscription,
   broadcastEvents,
@@ -21,10 +21,10 @@ import {
 import { createRunWork } from '../tasks.ts'
 import { EXPECT_EVENTS_OR_SNAPSHOT, FOLLOW_STEP } from './expectations.ts'
 
-/** How long a state lasts in which a hasty client would end. */
+/** How long a state lasts. A client that takes it for terminal ends in this time. */
 const PAUSE_MS = 100
 
-/** Sends the first events, and after a while all the others. */
+/** Sends the first events, and all others after a pause. */
 const sendWithPause =
   (first: number): CallHandler =>
   (call, run) => {

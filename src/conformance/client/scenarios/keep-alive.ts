@@ -1,4 +1,4 @@
-// Silence, pings, and the two encodings.
+// Scenarios about silence, pings and the two encodings.
 import {
   acceptSubscription,
   broadcastEvents,
@@ -49,7 +49,7 @@ const pingAnswered: Scenario = {
           call.connection!.ping()
           run.schedule(run.scaleTime(PONG_MS, 400), () => {
             if (run.counts.has('pinged'))
-              run.addViolation('neither the ping of the protocol nor the ping frame was answered')
+              run.addViolation('the client answered neither the ping of the protocol nor the ping frame')
           })
         },
       ],

@@ -1,4 +1,4 @@
-// Answers and the commands that they belong to, and what a client must leave alone.
+// Scenarios about the correlation of replies with commands, and replies that a client must ignore.
 
 import type { SubscribeJobResponse } from '../../../../generated/types.ts'
 import type { ClientCall } from '../call.ts'
@@ -12,12 +12,12 @@ import { SimulatedJob } from '../simulated-job.ts'
 import { createPairWork, createRunWork } from '../tasks.ts'
 import { ALL_SEQUENCES, EXPECT_ALL_EVENTS, FOLLOW_STEP } from './expectations.ts'
 
-/** An answer to a call that came on a socket, made by hand. */
+/** Sends a handmade reply to a call of a socket. */
 function sendReplyFrame({ connection, data: _, name }: ClientCall, request_id: unknown, rest: JsonMap): void {
   connection?.send({ type: 'rpc_response', request_id, command: name, ...rest })
 }
 
-/** A job with the same id that ended in another way. */
+/** Creates a job with the same id and a different end. */
 function createWrongSubscriptionReply(call: ClientCall, run: ScenarioRun): SubscribeJobResponse {
   const { job_id, workflow_id } = findJobOfCall(call, run).facts
   const wrong = new SimulatedJob({
@@ -65,7 +65,7 @@ const secondAnswerIgnored: Scenario = {
         (call, run) => {
           run.markStepReached()
           if (call.data.job_id === 'job_wrong')
-            return run.addViolation('it took the second answer to its submission', call.entry)
+            return run.addViolation('the client used the second answer to its submission', call.entry)
           acceptSubscription(call, run)
           replyAgain(call, { result: createWrongSubscriptionReply(call, run) })
           replyAgain(call, { error: toSocketError(findCallError('JOB_NOT_FOUND')) })
@@ -77,7 +77,7 @@ const secondAnswerIgnored: Scenario = {
   expected: EXPECT_ALL_EVENTS,
 }
 
-/** Answers a command once more. */
+/** Answers a command again. */
 function replyAgain(call: ClientCall, rest: JsonMap): void {
   sendReplyFrame(call, call.request_id, rest)
 }

@@ -1,4 +1,4 @@
-// Sockets that break, fall silent, are closed or refused, and the two encodings.
+// Scenarios about sockets that break, fall silent, or are closed or refused.
 import {
   acceptSubscription,
   appendEvents,
@@ -189,7 +189,7 @@ const backoff: Scenario = {
       const times = run.countOccurrence('handshake')
       if (times === 1) run.schedule(REFUSAL_WINDOW_MS, () => run.counts.set('window over', 1))
       if (run.counts.has('window over')) return null
-      if (times > MAX_HANDSHAKES) run.addViolation(`it tried ${times} times within ${REFUSAL_WINDOW_MS} ms`)
+      if (times > MAX_HANDSHAKES) run.addViolation(`the client tried ${times} times within ${REFUSAL_WINDOW_MS} ms`)
       return 503
     },
   },

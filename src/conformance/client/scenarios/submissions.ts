@@ -1,4 +1,4 @@
-// Submissions: what is sent again and how, and which refusals are final.
+// Scenarios about submissions: correct repetitions, and final refusals.
 import { replyByDefault } from '../default-replies.ts'
 import type { CallHandler, Scenario, ScenarioId } from '../scenario.ts'
 import { greetingEvents } from '../scripted-events.ts'
@@ -7,7 +7,7 @@ import { createAttachWork, createRunWork } from '../tasks.ts'
 import { describeMissingReport } from '../verdict.ts'
 import { EXPECT_ALL_EVENTS, SUBMIT_STEP } from './expectations.ts'
 
-/** A run whose first submission meets this. */
+/** A run whose first submission gets this reply. */
 function createFirstReplyScenario(id: ScenarioId, title: string, turn: CallHandler): Scenario {
   return {
     id,
@@ -19,7 +19,7 @@ function createFirstReplyScenario(id: ScenarioId, title: string, turn: CallHandl
   }
 }
 
-/** A run whose submissions are always refused with this code, and that must not be sent again. */
+/** A run whose submissions are always refused with this code. The client must not repeat them. */
 function createFinalRefusalScenario(id: ScenarioId, title: string, code: string): Scenario {
   return {
     id,
@@ -140,7 +140,7 @@ const preflightNotRunnable: Scenario = {
         call.reply(createPreflightSummary(id, run.etags.get(id)!, false))
       },
       submit_job: (call, run) => {
-        if (run.isStepReached) run.addViolation('it was submitted though it is not runnable', call.entry)
+        if (run.isStepReached) run.addViolation('the workflow was submitted though it is not runnable', call.entry)
         run.refuse(call, 'PREFLIGHT_FAILED')
       },
     },
@@ -164,12 +164,12 @@ const jobsUnavailable: Scenario = {
       request_job_cancellation: refuseUnserved,
     },
   },
-  // Without the profile a client may run the workflow by the common routes, or give up.
+  // Without the profile a client may run the workflow by the common operations, or give up.
   expected: { status: ['completed', 'jobs_unavailable'] },
 }
 
 function refuseUnserved(...[call, run]: Parameters<CallHandler>): void {
-  run.addViolation(`${call.name} was asked for though the profile jobs is unavailable`, call.entry)
+  run.addViolation(`${call.name} was called though the profile jobs is unavailable`, call.entry)
   run.refuse(call, 'NOT_FOUND')
 }
 
@@ -197,7 +197,7 @@ const runWithoutKeyOnce: Scenario = {
       },
     },
   },
-  // It may give up with any error of its own. Who never runs anything shows nothing.
+  // The client may give up with any error of its own. A client that never runs the workflow proves nothing.
   expected: null,
   findFailure: (run) => {
     if (!run.report) return describeMissingReport(run)
@@ -205,13 +205,13 @@ const runWithoutKeyOnce: Scenario = {
   },
 }
 
-/** Asked for a job that is gone, in however many ways. */
+/** The most requests for an expired job, over all operations. */
 const MAX_REQUESTS = 4
 
 function createMissingJobScenario(id: ScenarioId, title: string, code: string): Scenario {
   const turn: CallHandler = (call, run) => {
     if (run.countOccurrence('question') > MAX_REQUESTS)
-      run.addViolation(`it asked more than ${MAX_REQUESTS} times`, call.entry)
+      run.addViolation(`the client asked more than ${MAX_REQUESTS} times`, call.entry)
     run.refuse(call, code)
   }
   return {

@@ -1,4 +1,4 @@
-// Access, identifiers, times and uploads.
+// Scenarios about access, identifiers, times and uploads.
 import { acceptSubscription, replyByDefault, sendEvents } from '../default-replies.ts'
 import type { Scenario } from '../scenario.ts'
 import { greetingEvents, statusEvent } from '../scripted-events.ts'
@@ -52,13 +52,13 @@ const oddIdentifiers: Scenario = {
   script: {
     calls: { submit_job: [replyByDefault] },
     onUnknownPath: (run, entry) =>
-      run.addViolation('a path was asked for that there is not: an identifier is not encoded', entry),
+      run.addViolation('the client requested an unknown path: it does not encode an identifier', entry),
   },
   expected: EXPECT_ALL_EVENTS,
 }
 
 const COMPARED_JOB_IDS = ['job_a', 'job_b'] as const
-/** As text the second is the earlier one. */
+/** As text, the second time is the earlier one. */
 const CREATION_TIMES: Readonly<Record<string, string>> = {
   job_a: '2026-01-15T10:30:00.000+02:00',
   job_b: '2026-01-15T09:00:00.000Z',
@@ -99,7 +99,7 @@ function findUploadProblem(data: Record<string, unknown>): string | null {
   if (data.name !== UPLOAD_FILE.name) return `the file's name arrived as ${JSON.stringify(data.name)}`
   if (data.content_type !== UPLOAD_FILE.content_type)
     return `the content type arrived as ${JSON.stringify(data.content_type)}`
-  return data.content_base64 === UPLOAD_FILE.content_base64 ? null : 'the bytes are not those of the task'
+  return data.content_base64 === UPLOAD_FILE.content_base64 ? null : 'the bytes differ from those of the task'
 }
 
 const upload: Scenario = {

@@ -1,4 +1,4 @@
-// What a client must leave alone: frames, fields and events that it does not know or that are not its own.
+// Scenarios about data that a client must ignore: unknown frames, fields and events, and those of other jobs.
 import { acceptSubscription, findJobOfCall, sendEvents } from '../default-replies.ts'
 import type { JsonMap } from '../frame-codec.ts'
 import type { Scenario } from '../scenario.ts'
@@ -42,7 +42,7 @@ const unknownFrameIgnored: Scenario = {
 
 const UNKNOWN_FIELD = { since_version_2: { list: [1, 2, 3], text: 'new' } }
 
-/** Adds a field to a record and to what it carries. */
+/** Adds an unknown field to a record and to its members. */
 function withUnknownFields(record: JsonMap): JsonMap {
   const inner = ['result', 'event', 'snapshot', 'error'].flatMap((key) => {
     const value = record[key]
@@ -68,7 +68,7 @@ const unknownFieldsTolerated: Scenario = {
   expected: EXPECT_ALL_EVENTS,
 }
 
-/** A job that nobody follows, and that fails. */
+/** A failing job without followers. */
 function createOtherJob(): SimulatedJob {
   const facts = { job_id: 'job_other', workflow_id: 'wf_other', workflow_etag: 'etag', inputs: {} }
   return new SimulatedJob({ ...facts, events: [statusEvent('accepted'), statusEvent('running'), failedEvent] })

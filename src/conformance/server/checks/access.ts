@@ -1,4 +1,4 @@
-// Who may call, as far as one token or none can tell.
+// Checks of access, as far as one token or none can show it.
 import { type OperationInfo, operationManifest } from '../../../../generated/operations.ts'
 import { CheckFindings, CheckSkipped, expect } from '../check-outcomes.ts'
 import { storeSampleWorkflow } from '../job-actions.ts'
@@ -9,20 +9,21 @@ import { type SuiteAnswer, toEvidenceParts } from '../target-server.ts'
 import type { AreaChecks } from './check-types.ts'
 import { checkJobsOfOtherPrincipal } from './other-principal.ts'
 
-/** Of the right prefix; whether it was ever issued does not matter where it is refused. */
+/** The prefix is right. The token is refused, whether it was issued or not. */
 const CONFINED_TOKEN = 'nta_conformance'
 
 export const accessChecks: AreaChecks<'access'> = {
   'server.access.before-routing': async (t) => {
     const findings = new CheckFindings()
-    if (!(await requiresCredential(t))) throw new CheckSkipped('the server wants no credential of this caller')
+    if (!(await requiresCredential(t)))
+      throw new CheckSkipped('the server does not require a credential from this caller')
     const places = operationManifest
       .filter(({ access }) => access !== 'public')
       .map(({ method, path }) => [method, path])
     for (const [method, path] of [['get', '/api/conformance-unknown'], ...places] as [string, string][]) {
       const answer = await t.target.send(method.toUpperCase(), path.replace(/\{\w+\}/g, 'x'), { anonymous: true })
       findings.addCase(isPlainRefusal(answer, method), () => ({
-        finding: `${method} ${path} is no plain 401`,
+        finding: `${method} ${path} is not answered with a plain 401`,
         ...toEvidenceParts(answer),
       }))
     }
@@ -34,7 +35,7 @@ export const accessChecks: AreaChecks<'access'> = {
       const answer = await t.target.send('GET', path, { headers: { Authorization: `Bearer ${CONFINED_TOKEN}` } })
       const right = answer.status === 401 && mapOf(answer.body).error === 'invalid_token'
       findings.addCase(right, () => ({
-        finding: `${path} takes a token for /mcp, or refuses it otherwise`,
+        finding: `${path} accepts a token for /mcp, or refuses it with another error`,
         ...toEvidenceParts(answer),
       }))
     }
@@ -44,7 +45,12 @@ export const accessChecks: AreaChecks<'access'> = {
     const opened = await openSuiteSocket(t.target, { headers: { Authorization: `Bearer ${CONFINED_TOKEN}` } })
     if ('socket' in opened) opened.socket[Symbol.dispose]()
     expect(!('socket' in opened), 'the upgrade is accepted with a token for /mcp')
-    expect(opened.status === 401 && opened.text === '', 'the refusal is no bare 401', { path: '/ws' }, opened)
+    expect(
+      opened.status === 401 && opened.text === '',
+      'the upgrade is not refused with a bare 401',
+      { path: '/ws' },
+      opened,
+    )
   },
   'server.access.public': async (t) => {
     const findings = new CheckFindings()
@@ -57,8 +63,9 @@ export const accessChecks: AreaChecks<'access'> = {
   },
   'server.access.query-token': async (t) => {
     const { token } = t.target
-    if (token === null) throw new CheckSkipped('no token is given: give --token')
-    if (!(await requiresCredential(t))) throw new CheckSkipped('the server wants no credential of this caller')
+    if (token === null) throw new CheckSkipped('no token was given: set --token')
+    if (!(await requiresCredential(t)))
+      throw new CheckSkipped('the server does not require a credential from this caller')
     const opened = await openSuiteSocket(t.target, { headers: {}, query: `api_key=${encodeURIComponent(token)}` })
     if ('socket' in opened) opened.socket[Symbol.dispose]()
     expect('socket' in opened, 'the upgrade is refused with the token as api_key', { path: '/ws?api_key=…' }, opened)
@@ -73,12 +80,12 @@ export const accessChecks: AreaChecks<'access'> = {
   },
 }
 
-/** Whether anything claimed that is not public is refused to who sends nothing. */
+/** Whether a claimed operation that is not public refuses a request without a credential. */
 async function requiresCredential(t: SuiteContext): Promise<boolean> {
   const asked = operationManifest.find(({ operationId, access, method, path }) => {
     return access === 'principal' && method === 'get' && !path.includes('{') && t.hasOperation(operationId)
   })
-  if (!asked) throw new CheckSkipped('the server claims no operation that wants a credential')
+  if (!asked) throw new CheckSkipped('the server claims no operation that requires a credential')
   return t.memoize('wants credential', async () => {
     const { status } = await t.target.send('GET', asked.path, { anonymous: true })
     return status === 401

@@ -1,4 +1,4 @@
-// Snapshots of jobs while they go on: whose they are, how far they are, when, and which place they have in the queue.
+// Checks of snapshots of unfinished jobs: their job, their progress, their times and their place in the queue.
 import { readCapabilities } from '../capabilities.ts'
 import { CheckFindings, CheckSkipped, expect } from '../check-outcomes.ts'
 import { isTerminal } from '../job-actions.ts'
@@ -9,7 +9,7 @@ import type { RequirementCheck } from './check-types.ts'
 import { createQueuedJob } from './queued-job.ts'
 import { findStatusAt } from './state-transitions.ts'
 
-/** Judges the snapshots of each run, in the order in which they were seen. */
+/** Checks the snapshots of each run, in the order in which they were read. */
 function createRunCheck(fault: (run: ObservedRun) => string | null): RequirementCheck {
   return async (t) => {
     const findings = new CheckFindings()
@@ -29,16 +29,16 @@ export const checkSnapshotIdentity = createRunCheck(({ snapshots, job_id, workfl
   const wrong = snapshots.find((one) => {
     return one.job_id !== job_id || one.workflow_id !== workflow_id || one.workflow_etag !== etag
   })
-  return wrong ? `a snapshot is of another job, workflow or graph: ${String(wrong.status)}` : null
+  return wrong ? `a snapshot belongs to another job, workflow or graph: ${String(wrong.status)}` : null
 })
 
-/** A snapshot stands for the history up to its last sequence. */
+/** A snapshot covers the history up to its last sequence. */
 export const checkActiveSequence = createRunCheck(({ snapshots, events }) => {
   let before = 0
   for (const { status, last_sequence } of snapshots.filter((one) => !isTerminal(one))) {
     const last = Number(last_sequence)
     if (!(last >= 1 && last <= events.length)) return `last_sequence is ${last} of ${events.length} while ${status}`
-    if (last < before) return `last_sequence falls from ${before} to ${last}`
+    if (last < before) return `last_sequence decreases from ${before} to ${last}`
     const told = findStatusAt(events, last)
     if (told !== status) return `the snapshot is ${String(status)}, and the history ${String(told)} at ${last}`
     before = last
@@ -69,23 +69,22 @@ export const checkSnapshotTimes = createRunCheck(({ snapshots }) => {
 function findTimesFault(one: JsonMap, before: JsonMap, first: JsonMap): string | null {
   const [updated, created] = [toInstant(one.updated_at), toInstant(one.created_at)]
   if (one.created_at !== first.created_at) return 'created_at changes'
-  if (updated < toInstant(before.updated_at)) return 'updated_at runs back'
+  if (updated < toInstant(before.updated_at)) return 'updated_at decreases'
   if (before.started_at !== null && one.started_at !== before.started_at) return 'started_at changes'
   if (STARTED_STATUSES.includes(one.status) && one.started_at === null) return 'started_at is null'
   const others = [one.started_at, one.finished_at].filter((time) => time !== null).map(toInstant)
-  if (others.some((time) => time < created)) return 'something is before created_at'
-  return others.some((time) => time > updated) ? 'updated_at is before what has happened' : null
+  if (others.some((time) => time < created)) return 'a time is before created_at'
+  return others.some((time) => time > updated) ? 'updated_at is before an event that has happened' : null
 }
 
 function toInstant(time: unknown): number {
   return Date.parse(String(time))
 }
 
-/** Who comes later has a later place, and moves up when the one before leaves. */
+/** A later job has a later place, and moves up when the job before it leaves. */
 export async function checkQueueOrder(t: SuiteContext): Promise<void> {
   const { snapshots, status, behind } = await createQueuedJob(t)
-  if (status !== 'queued' || behind === null)
-    throw new CheckSkipped('no two jobs could be brought to wait in the queue')
+  if (status !== 'queued' || behind === null) throw new CheckSkipped('no two jobs could be made to wait in the queue')
   const [first, second, moved] = [snapshots[0]!, behind.before, behind.after].map((one) => Number(one.queue_position))
   const answer = { first: snapshots[0], second: behind.before, moved: behind.after }
   expect(first! < second!, `the later job has the place ${second}, the earlier one ${first}`, {}, answer)

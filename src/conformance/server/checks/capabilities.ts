@@ -1,4 +1,4 @@
-// Capabilities: the record, and that it is true.
+// Checks of the capabilities: their record, and whether they are true.
 import { schemaValidators } from '../../../../generated/validators-out.js'
 import { readCapabilities } from '../capabilities.ts'
 import { expect } from '../check-outcomes.ts'
@@ -7,20 +7,20 @@ import { observeCompletedRun } from '../observed-runs.ts'
 import { readServerTime } from '../target-server.ts'
 import type { AreaChecks } from './check-types.ts'
 
-/** How far the server's two clocks may be apart, and how far from the suite's. */
+/** The largest difference between the server's two clocks, and between the server's and the suite's. */
 const MAX_CLOCK_DIFFERENCE_MS = { own: 10_000, ours: 300_000 }
 
 export const capabilityChecks: AreaChecks<'capabilities'> = {
   'server.capabilities.record': async (t) => {
     const record = await readCapabilities(t)
-    expect(schemaValidators.Capabilities(record), "the capabilities are not the contract's record", {}, record)
+    expect(schemaValidators.Capabilities(record), "the capabilities do not match the contract's schema", {}, record)
   },
   'server.capabilities.same-over-socket': async (t) => {
     t.requireCommands('get_capabilities')
     const { server_time: _, ...http } = await readCapabilities(t)
     const reply = await (await t.openSocket()).request('get_capabilities')
     const { server_time: __, ...socket } = mapOf(reply.result)
-    expect(isSameJson(http, socket), 'the socket answers other capabilities', { http }, reply)
+    expect(isSameJson(http, socket), 'the socket returns different capabilities', { http }, reply)
   },
   'server.capabilities.batch-limit': async (t) => {
     t.requireOperations('getWorkflowInterfaces')
@@ -43,7 +43,7 @@ export const capabilityChecks: AreaChecks<'capabilities'> = {
     const { limits } = await readCapabilities(t)
     const { idempotency_retention_seconds, request_timeout_seconds, max_job_event_replay } = mapOf(limits)
     const kept = Number(idempotency_retention_seconds) >= Number(request_timeout_seconds)
-    expect(kept, 'a key is forgotten before its request has been given up', {}, limits)
+    expect(kept, 'a key expires before clients give up its request', {}, limits)
     const { events } = await observeCompletedRun(t)
     const most = Number(max_job_event_replay)
     expect(events.length <= most, `${events.length} events are kept, of ${most} at most`, {}, limits)
@@ -52,11 +52,6 @@ export const capabilityChecks: AreaChecks<'capabilities'> = {
     const { supported_encodings, default_encoding } = await readCapabilities(t)
     const both = ['messagepack', 'json-text'].every((encoding) => listOf(supported_encodings).includes(encoding))
     const found = { supported_encodings, default_encoding }
-    expect(
-      both && default_encoding === 'messagepack',
-      'the encodings are not both there, or have another default',
-      {},
-      found,
-    )
+    expect(both && default_encoding === 'messagepack', 'an encoding is missing, or the default is wrong', {}, found)
   },
 }

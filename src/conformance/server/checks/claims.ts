@@ -1,4 +1,4 @@
-// What the server says of itself: its documents, its capabilities, and that it has nothing that it does not claim.
+// Checks of the server's claims: its documents, its capabilities, and that it serves nothing unclaimed.
 import { commandManifest } from '../../../../generated/messages.ts'
 import { type OperationId, operationManifest } from '../../../../generated/operations.ts'
 import { readCapabilities } from '../capabilities.ts'
@@ -10,7 +10,7 @@ import type { SuiteContext } from '../suite-context.ts'
 import { toEvidenceParts } from '../target-server.ts'
 import type { AreaChecks } from './check-types.ts'
 
-/** What the lifecycle profile consists of at least, by the profile that the capabilities tell of it. */
+/** The required operations of the lifecycle profile, and the capabilities' profile of each. */
 const CORE_OPERATIONS: readonly [OperationId, string | null][] = [
   ['getCapabilities', null],
   ['preflightWorkflow', 'preflight'],
@@ -37,7 +37,9 @@ export const claimChecks: AreaChecks<'claims'> = {
       return !t.hasOperation(id) && state !== 'disabled' && state !== 'unavailable'
     })
     if (lacking.length === 0) return
-    throw new RuleViolation(lacking.map(([id]) => ({ finding: `${id} is not claimed, and no profile says why` })))
+    throw new RuleViolation(
+      lacking.map(([id]) => ({ finding: `${id} is not claimed, and no profile of the capabilities explains it` })),
+    )
   },
   'server.claims.jobs-announced': async (t) => {
     t.requireOperations('getCapabilities')
@@ -46,13 +48,13 @@ export const claimChecks: AreaChecks<'claims'> = {
     const right = claimed.length === (jobs === 'available' ? JOB_OPERATIONS.length : 0)
     expect(
       right,
-      `the profile jobs is ${String(jobs)}, and claimed are ${claimed.join(', ') || 'none of its operations'}`,
+      `the profile jobs is ${String(jobs)}, but the server claims ${claimed.join(', ') || 'none of its operations'}`,
     )
   },
   'server.claims.profiles-true': checkProfilesTrue,
 }
 
-/** What a profile that is not available consists of is not claimed, or says so when it is called. */
+/** The operations of an unavailable profile are unclaimed, or answer that they are switched off. */
 async function checkProfilesTrue(t: SuiteContext): Promise<void> {
   t.requireOperations('getCapabilities')
   const findings = new CheckFindings()
@@ -64,14 +66,14 @@ async function checkProfilesTrue(t: SuiteContext): Promise<void> {
     const claimed = t.hasOperation(id)
     const refuses = claimed && state === 'disabled' && (await isSwitchedOff(t, id))
     findings.addCase(state === 'available' ? claimed : !claimed || refuses, () => ({
-      finding: `${profile} is ${String(state)}, and ${id} is ${claimed ? '' : 'not '}claimed`,
+      finding: `${profile} is ${String(state)}, but ${id} is ${claimed ? '' : 'not '}claimed`,
       answer: profiles,
     }))
   }
   findings.throwIfBroken('')
 }
 
-/** Whether an operation says that it is switched off. */
+/** Whether an operation answers that it is switched off. */
 async function isSwitchedOff(t: SuiteContext, id: OperationId): Promise<boolean> {
   const { method, path } = findOperation(id)
   const asked = method === 'post' ? { json: {} } : {}
@@ -86,10 +88,10 @@ async function checkPlannedOperations(t: SuiteContext): Promise<void> {
     const others = listClaimedMethods(t.claims, path)
     const answer = await t.target.send(method.toUpperCase(), path.replace(/\{\w+\}/g, 'conformance'), {})
     const expected = others.length > 0 ? [405] : [404, 405]
-    // Whether a path of administrators exists is nobody else's business.
+    // Callers that are no administrators must not learn which administrator paths exist.
     if (access === 'administrator') expected.push(403)
     findings.addCase(expected.includes(answer.status), () => ({
-      finding: `${operationId} is not claimed, and answers ${answer.status} where ${expected.join(' or ')} says so`,
+      finding: `${operationId} is not claimed, and answers ${answer.status} instead of ${expected.join(' or ')}`,
       ...toEvidenceParts(answer),
     }))
   }
@@ -104,7 +106,7 @@ async function checkPlannedCommands(t: SuiteContext): Promise<void> {
     if (t.hasCommand(command)) continue
     const reply = await socket.request(command, {})
     findings.addCase(reply.error?.code !== undefined && reply.error.code === unknown.error?.code, () => ({
-      finding: `${command} is not claimed and answered otherwise than an unknown command`,
+      finding: `${command} is not claimed, but is answered differently from an unknown command`,
       request: { command },
       answer: reply,
     }))

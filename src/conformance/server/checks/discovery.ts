@@ -1,4 +1,4 @@
-// Discovery: summaries, interfaces and the inventory of types, over both doors.
+// Checks of discovery: summaries, interfaces and the inventory of types, over both transports.
 
 import { CheckFindings, expect } from '../check-outcomes.ts'
 import { storeOwnWorkflow, storeSampleWorkflow } from '../job-actions.ts'
@@ -23,7 +23,7 @@ export const discoveryChecks: AreaChecks<'discovery'> = {
     expect(missing.length === 0, 'a workflow is not listed', { missing: pluckTexts(missing, 'id') }, ids)
     for (const { id, etag } of made) {
       const summary = all.find((one) => one.id === id)
-      expect(summary?.revision === etag, 'a revision is not the etag of its workflow', { id, etag }, summary)
+      expect(summary?.revision === etag, 'a revision differs from the etag of its workflow', { id, etag }, summary)
     }
   },
   'server.discovery.interfaces': async (t) => {
@@ -33,10 +33,10 @@ export const discoveryChecks: AreaChecks<'discovery'> = {
     const answer = await t.callExpecting('getWorkflowInterfaces', 200, {}, { json })
     const { interfaces, errors } = mapOf(answer.body)
     const right = isSameJson(pluckTexts(interfaces, 'workflow_id'), [second.id, first.id])
-    expect(right, 'the interfaces are not those that were asked for, in their order', json, answer.body)
+    expect(right, 'the interfaces differ from the requested ones, or have another order', json, answer.body)
     const [error] = listOf(errors).map(mapOf)
     const told = error?.workflow_id === 'conformance-unknown' && error.code === 'workflow_not_found'
-    expect(told, 'an unknown workflow is not told of', json, answer.body)
+    expect(told, 'an unknown workflow is not reported', json, answer.body)
   },
   'server.discovery.interface-etag': async (t) => {
     t.requireOperations('getWorkflowInterface')
@@ -45,12 +45,17 @@ export const discoveryChecks: AreaChecks<'discovery'> = {
     const lenient = mapOf((await t.callExpecting('getWorkflowInterface', 200, { values: { id: waiting.id } })).body)
     expect(strict.etag === greeting.etag, 'the interface has another etag than its workflow', greeting.record, strict)
     const [wanted, free] = [strict, lenient].map((one) => mapOf(listOf(one.inputs)[0]).required)
-    expect(wanted === true && free === false, 'required is not whether a value must be given', {}, { strict, lenient })
+    expect(
+      wanted === true && free === false,
+      'required does not say whether a value must be given',
+      {},
+      { strict, lenient },
+    )
     const { id } = await storeOwnWorkflow(t, 'broken', brokenGraphs.unknown_handle)
     const answer = await t.call('getWorkflowInterface', { values: { id } })
     const { request, answer: got } = toEvidenceParts(answer)
     const told = answer.status === 200 && listOf(mapOf(answer.body).diagnostics).length > 0
-    expect(told || answer.status === 422, 'nothing tells what is wrong with a graph', request, got)
+    expect(told || answer.status === 422, 'the interface does not report what is wrong with a graph', request, got)
   },
   'server.discovery.node-types': async (t) => {
     t.requireOperations('listNodeTypes')
@@ -59,9 +64,9 @@ export const discoveryChecks: AreaChecks<'discovery'> = {
     const types = await listAllPages(t, 'listNodeTypes', 'limit=3', 'types', 'next_cursor')
     const signatures = pluckTexts(types, 'signature')
     const sorted = [...new Set(signatures)].sort()
-    expect(isSameJson(signatures, sorted), 'signatures are not sorted, or come twice', {}, signatures)
+    expect(isSameJson(signatures, sorted), 'signatures are not sorted, or are duplicated', {}, signatures)
     const counted = [whole, first].every(({ type_count }) => type_count === signatures.length)
-    expect(counted, 'type_count is not how many there are', whole, signatures.length)
+    expect(counted, 'type_count is not the number of types', whole, signatures.length)
   },
   'server.discovery.same-over-socket': checkDiscoveryOverSocket,
 }
@@ -81,7 +86,7 @@ async function listAllPages(
     found.push(...listOf(page[list]).map(mapOf))
     cursor = page[next] ?? null
     if (cursor === null) return found
-    expect(!seen.has(cursor), 'a cursor leads to itself', { cursor }, page)
+    expect(!seen.has(cursor), 'a page returns its own cursor as the next one', { cursor }, page)
     seen.add(cursor)
   }
 }
@@ -122,7 +127,7 @@ async function checkDiscoveryOverSocket(t: SuiteContext): Promise<void> {
     const { body } = await call()
     const reply = await socket.request(command, data)
     findings.addCase(isSameJson(body, reply.result), () => ({
-      finding: `${command} answers otherwise than its HTTP twin`,
+      finding: `${command} answers differently from its HTTP operation`,
       request: data,
       answer: { http: body, socket: reply },
     }))

@@ -1,4 +1,4 @@
-// The error forms of each door, and what every record keeps to.
+// Checks of the error forms of each transport, and of rules for every record.
 import { errorCatalogue } from '../../../../generated/errors.ts'
 import { schemaValidators } from '../../../../generated/validators-out.js'
 import { CheckFindings, expect } from '../check-outcomes.ts'
@@ -34,7 +34,7 @@ export const errorChecks: AreaChecks<'errors' | 'records'> = {
       const told = /\n\s+at \S|\/(home|usr|opt|var|node_modules)\/|node:internal|SQLITE_|SELECT .* FROM/.test(
         answer.text,
       )
-      findings.addCase(!told, () => ({ finding: 'an error tells of its cause', ...toEvidenceParts(answer) }))
+      findings.addCase(!told, () => ({ finding: 'an error reveals its cause', ...toEvidenceParts(answer) }))
     }
     findings.throwIfBroken('no error was seen')
   },
@@ -46,7 +46,7 @@ export const errorChecks: AreaChecks<'errors' | 'records'> = {
         if (!/^\w+_(at|time)$|^timestamp$/.test(key) || typeof value !== 'string') continue
         const right = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value) && !Number.isNaN(Date.parse(value))
         findings.addCase(right, () => ({
-          finding: `${key} is ${value}, no RFC 3339 time in UTC`,
+          finding: `${key} is ${value}, which is not an RFC 3339 time in UTC`,
           ...toEvidenceParts(answer),
         }))
       }
@@ -56,7 +56,7 @@ export const errorChecks: AreaChecks<'errors' | 'records'> = {
   'server.records.secrets-redacted': checkSecretsRedacted,
 }
 
-/** An unknown path and everything refused must have the form of their door. */
+/** All errors, and the answer to an unknown path, must have the error form of their API. */
 function createFormCheck(door: keyof typeof ERROR_SCHEMAS, unknown: string): RequirementCheck {
   return async (t) => {
     const findings = new CheckFindings()
@@ -71,7 +71,10 @@ function createFormCheck(door: keyof typeof ERROR_SCHEMAS, unknown: string): Req
         schemaValidators[ERROR_SCHEMAS[door]](answer.body) &&
         isStatusCode(answer) &&
         (door !== 'sdk' || isFlatForm(answer))
-      findings.addCase(right, () => ({ finding: `an error is no ${ERROR_SCHEMAS[door]}`, ...toEvidenceParts(answer) }))
+      findings.addCase(right, () => ({
+        finding: `an error does not match ${ERROR_SCHEMAS[door]}`,
+        ...toEvidenceParts(answer),
+      }))
     }
     findings.throwIfBroken('no error was seen')
   }
@@ -86,7 +89,7 @@ function isFlatForm({ body }: SuiteAnswer): boolean {
   return message === detail && mapOf(error).message === message
 }
 
-/** Makes errors of several kinds, and gives those with an object as error. */
+/** Causes errors of several kinds, and returns the answers with an error object. */
 async function collectErrors(t: SuiteContext): Promise<SuiteAnswer[]> {
   await exerciseServer(t)
   await sendInvalidRequests(t, 'malformed-json').catch(() => {})
@@ -104,11 +107,12 @@ function findCatalogueFault({ body, status }: SuiteAnswer): string | null {
   const { type } = mapOf(error)
   const named = Object.values(errorCatalogue).find((one) => one.type === type)
   if (!named) return `the type ${String(type)} is not in the catalogue`
-  if (named.status !== status) return `${String(type)} comes with ${status}, not ${named.status}`
+  if (named.status !== status) return `${String(type)} has the status ${status}, not ${named.status}`
   if (typeof code !== 'string') return null
   const info = (errorCatalogue as ErrorInfoByCode)[code]
   if (!info) return `the code ${code} is not in the catalogue`
-  if (info.status !== status || info.type !== type) return `${code} comes with ${status} and ${String(type)}`
+  if (info.status !== status || info.type !== type)
+    return `${code} has the status ${status} and the type ${String(type)}`
   return info.retryable === retryable ? null : `${code} is called ${retryable ? '' : 'not '}retryable`
 }
 

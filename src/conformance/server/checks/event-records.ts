@@ -1,4 +1,4 @@
-// What events and their frames say of a job, its nodes and its state, one by one.
+// Checks of single events and their frames: what they say of a job, its nodes and its state.
 
 import { CheckFindings } from '../check-outcomes.ts'
 import { readSubscription } from '../job-actions.ts'
@@ -7,7 +7,7 @@ import { type ObservedRun, observeAllRuns, observeCompletedRun } from '../observ
 import type { SuiteContext } from '../suite-context.ts'
 import { findStatusAt } from './state-transitions.ts'
 
-/** Each frame names the job that was subscribed to, and so does the event in it. */
+/** Each frame, and the event in it, names the subscribed job. */
 export async function checkFrameIds(t: SuiteContext): Promise<void> {
   t.requireCommands('subscribe_job')
   const findings = new CheckFindings()
@@ -17,34 +17,34 @@ export async function checkFrameIds(t: SuiteContext): Promise<void> {
       const event = mapOf(frame.event)
       const own = frame.job_id === job_id && event.job_id === job_id && event.workflow_id === workflow_id
       findings.addCase(own && event.workspace_id === final.workspace_id, () => ({
-        finding: 'a frame or the event in it is of another job, workflow or workspace',
+        finding: 'a frame or its event belongs to another job, workflow or workspace',
         request: { job_id, workflow_id },
         answer: frame,
       }))
     }
   }
-  findings.throwIfBroken('no frame of an event came')
+  findings.throwIfBroken('no event frame arrived')
 }
 
-/** What is wrong with the events of nodes of a run, or null. */
+/** Returns the fault in the node events of a run, or null. */
 export function findNodeRecordFault({ events, graph }: ObservedRun): string | null {
   const types = new Map(graph.nodes.map(({ id, type }) => [id, type]))
   const done = new Map<string, number>()
   for (const { type, node_id, node_type, status, progress } of events) {
     if (type !== 'node_status') continue
     const id = String(node_id)
-    if (!types.has(id)) return `an event is of ${id}, which is no node of the graph`
-    if (types.get(id) !== node_type) return `the node ${id} is called ${String(node_type)}, not ${types.get(id)}`
+    if (!types.has(id)) return `an event belongs to ${id}, which is not a node of the graph`
+    if (types.get(id) !== node_type) return `the node ${id} has the type ${String(node_type)}, not ${types.get(id)}`
     if (progress === null) continue
     const before = done.get(id) ?? 0
-    if (!(Number(progress) >= before)) return `the progress of ${id} falls from ${before} to ${String(progress)}`
+    if (!(Number(progress) >= before)) return `the progress of ${id} decreases from ${before} to ${String(progress)}`
     if (status === 'completed' && progress !== 1) return `${id} is completed with a progress of ${String(progress)}`
     done.set(id, Number(progress))
   }
   return null
 }
 
-/** Subscriptions to a job that has not ended: the answer is the job as it was at `replay_to_sequence`. */
+/** Checks subscriptions to an unfinished job: the answer shows the job as of `replay_to_sequence`. */
 export async function checkActiveSubscriptions(t: SuiteContext): Promise<void> {
   t.requireCommands('subscribe_job')
   const { events, followed, job_id } = await observeCompletedRun(t)
@@ -66,9 +66,10 @@ function findSubscriptionFault(
 ): string | null {
   const { snapshot, replay_from_sequence: from, replay_to_sequence: to } = reply
   const { status, last_sequence, job_id: named } = mapOf(snapshot)
-  if (reply.job_id !== job_id || named !== job_id) return 'it is of another job'
-  if (reply.requested_after_sequence !== after) return `it is after ${String(reply.requested_after_sequence)}`
-  if (!(Number(to) >= known)) return `replay_to_sequence is ${String(to)}, and ${known} was persisted before`
+  if (reply.job_id !== job_id || named !== job_id) return 'the answer belongs to another job'
+  if (reply.requested_after_sequence !== after)
+    return `requested_after_sequence is ${String(reply.requested_after_sequence)}`
+  if (!(Number(to) >= known)) return `replay_to_sequence is ${String(to)}, but ${known} was persisted before`
   if (last_sequence !== to) return `last_sequence of the snapshot is ${String(last_sequence)}, and not ${String(to)}`
   if (from !== (Number(to) > after ? after + 1 : null)) return `replay_from_sequence is ${String(from)}`
   const told = findStatusAt(events, Number(to))

@@ -1,4 +1,4 @@
-// The doors to a job's events: server-sent events, JSON and subscriptions tell the same, from wherever one begins.
+// Checks that all transports of events agree: server-sent events, JSON and subscriptions return the same history after any sequence.
 
 import { CheckFindings, expect } from '../check-outcomes.ts'
 import { readHistory, readSubscription } from '../job-actions.ts'
@@ -27,12 +27,12 @@ export async function checkSameThroughEveryTransport(t: SuiteContext): Promise<v
     for (const [door, all] of told) {
       const answer = { [door]: listSequences(all), persisted: listSequences(events) }
       findings.addCase(isSameJson(all, events), () => ({
-        finding: `the run ${name} has another history as ${door}`,
+        finding: `the run ${name} has a different history over ${door}`,
         answer,
       }))
     }
   }
-  findings.throwIfBroken('the server claims no door for events')
+  findings.throwIfBroken('the server claims no operation for events')
 }
 
 export async function checkReplays(t: SuiteContext): Promise<void> {
@@ -49,10 +49,13 @@ export async function checkReplays(t: SuiteContext): Promise<void> {
     if (t.hasCommand('subscribe_job')) told.push(['subscribe_job', (await readSubscription(t, job_id, after)).events])
     for (const [door, got] of told) {
       const answer = { expected: listSequences(rest), got: listSequences(got.map(mapOf)) }
-      findings.addCase(isSameJson(got, rest), () => ({ finding: `${door} after ${after} is not the rest`, answer }))
+      findings.addCase(isSameJson(got, rest), () => ({
+        finding: `${door} after ${after} does not return the rest of the history`,
+        answer,
+      }))
     }
   }
-  findings.throwIfBroken('the server claims no door for events')
+  findings.throwIfBroken('the server claims no operation for events')
 }
 
 export async function checkSequenceAhead(t: SuiteContext): Promise<void> {
@@ -67,11 +70,11 @@ export async function checkSequenceAhead(t: SuiteContext): Promise<void> {
   if (t.hasCommand('subscribe_job')) {
     const reply = await (await t.openSocket()).request('subscribe_job', { job_id, after_sequence: after })
     findings.addCase(reply.error?.code === 'SEQUENCE_AHEAD', () => ({
-      finding: `after ${after} is no SEQUENCE_AHEAD`,
+      finding: `after ${after} is not answered with SEQUENCE_AHEAD`,
       answer: reply,
     }))
   }
-  findings.throwIfBroken('the server claims no door for events')
+  findings.throwIfBroken('the server claims no operation for events')
 }
 
 export async function checkServerSentEvents(t: SuiteContext): Promise<void> {
@@ -80,12 +83,17 @@ export async function checkServerSentEvents(t: SuiteContext): Promise<void> {
   const { events: sent, status, content_type } = await readEventStream(t, job_id)
   expect(
     status === 200 && content_type.startsWith('text/event-stream'),
-    'it is no stream of events',
+    'the answer is not a stream of events',
     { job_id },
     { status, content_type },
   )
   const right = sent.every((one, at) => one.id === String(events[at]?.sequence) && one.event === events[at]?.type)
-  expect(right && sent.length === events.length, 'ids and events are not sequences and types', { job_id }, sent)
+  expect(
+    right && sent.length === events.length,
+    'the fields id and event differ from sequence and type',
+    { job_id },
+    sent,
+  )
   const after = { headers: { 'Last-Event-ID': String(events.length), Accept: 'text/event-stream' } }
   const done = await t.call('followJobEvents', { values: { id: job_id } }, after)
   expect(done.status === 204, `a resume after the end is ${done.status}, not 204`, after, done.text)
@@ -112,7 +120,7 @@ export async function checkSubscriptionRange(t: SuiteContext): Promise<void> {
       const [key, value] = entry as [string, unknown]
       return isSameJson(mapOf(reply.result)[key], value)
     })
-    const finding = `the answer to a subscription after ${String(after)} is not right, or comes after its events`
+    const finding = `the answer to a subscription after ${String(after)} is wrong, or comes after its events`
     findings.addCase(right && (first < 0 || replied < first), () => ({
       finding,
       request: { after_sequence: after },
@@ -128,15 +136,18 @@ export async function checkUnknownJob(t: SuiteContext): Promise<void> {
   if (t.hasOperation('followJobEvents')) {
     const answer = await t.call('followJobEvents', { values: { id: job_id } })
     const right = answer.status === 404 && mapOf(mapOf(answer.body).error).type === 'job_not_found'
-    findings.addCase(right, () => ({ finding: 'its events are no JOB_NOT_FOUND', ...toEvidenceParts(answer) }))
+    findings.addCase(right, () => ({
+      finding: 'its events are not answered with JOB_NOT_FOUND',
+      ...toEvidenceParts(answer),
+    }))
   }
   for (const command of ['subscribe_job', 'get_job_snapshot', 'request_job_cancellation'] as const) {
     if (!t.hasCommand(command)) continue
     const reply = await (await t.openSocket()).request(command, { job_id })
     findings.addCase(reply.error?.code === 'JOB_NOT_FOUND', () => ({
-      finding: `${command} is no JOB_NOT_FOUND`,
+      finding: `${command} is not answered with JOB_NOT_FOUND`,
       answer: reply,
     }))
   }
-  findings.throwIfBroken('the server claims no door for events')
+  findings.throwIfBroken('the server claims no operation for events')
 }

@@ -1,4 +1,4 @@
-// Events over whole runs: one history, gapless, the same through every door and after every sequence.
+// Checks of events over whole runs: one history without gaps, the same over every transport and after every sequence.
 import { schemaValidators } from '../../../../generated/validators-out.js'
 import { CheckFindings } from '../check-outcomes.ts'
 import { isSameJson, type JsonMap, mapOf } from '../json.ts'
@@ -29,12 +29,12 @@ export const eventChecks: AreaChecks<'events'> = {
       const before = at === 0 ? Date.parse(String(created_at)) : readInstant(events[at - 1]!)
       return own && typeof event.type === 'string' && readInstant(event) >= before
     })
-    return right ? null : 'an event is of another job, or its time runs back or is before the job'
+    return right ? null : 'an event belongs to another job, or its time decreases or is before the job'
   }),
   'server.events.schema': createRunCheck(({ events, followed }) => {
     const all = [...events, ...followed.flatMap((one) => one.events)]
     const wrong = all.find((event) => !schemaValidators.JobEvent(event))
-    return wrong ? `an event is not the contract's: ${JSON.stringify(wrong).slice(0, 500)}` : null
+    return wrong ? `an event does not match the contract's schema: ${JSON.stringify(wrong).slice(0, 500)}` : null
   }),
   'server.events.terminal-last': createRunCheck(({ events, final, followed }) => {
     const ends = [events, ...followed.map((one) => one.events)].every((all) => {
@@ -42,16 +42,16 @@ export const eventChecks: AreaChecks<'events'> = {
       const only = all.filter(({ type }) => type === 'job_terminal').length === 1
       return only && last?.type === 'job_terminal' && last.status === final.status && isSameJson(last.snapshot, final)
     })
-    return ends ? null : "job_terminal is not the one last event, with the job's own status and snapshot"
+    return ends ? null : "job_terminal is not the only last event, or differs from the job's status and snapshot"
   }),
   'server.events.states-agree': createRunCheck(({ events, snapshots }) => {
     const states = events.filter(({ type }) => type === 'job_status' || type === 'job_terminal').map(readStatus)
     const step = findIllegalTransition(states)
-    if (step !== null) return `the history goes ${step}`
-    return isSubsequence(snapshots.map(readStatus), states) ? null : 'snapshots were seen that are not in the history'
+    if (step !== null) return `the history has the illegal step ${step}`
+    return isSubsequence(snapshots.map(readStatus), states) ? null : 'snapshots show states that are not in the history'
   }),
   'server.events.last-sequence': createRunCheck(({ events, final }) => {
-    return final.last_sequence === events.at(-1)?.sequence ? null : 'last_sequence is not that of the last event'
+    return final.last_sequence === events.at(-1)?.sequence ? null : 'last_sequence differs from that of the last event'
   }),
   'server.events.same-through-every-door': checkSameThroughEveryTransport,
   'server.events.live-is-replay': async (t) => {
@@ -61,11 +61,11 @@ export const eventChecks: AreaChecks<'events'> = {
       const rest = events.filter(({ sequence }) => Number(sequence) > after)
       const shownSequences = { live: listSequences(live), replayed: listSequences(rest) }
       findings.addCase(isSameJson(live, rest), () => ({
-        finding: `${transport} after ${after} got something else than is replayed`,
+        finding: `${transport} after ${after} got events that differ from the replay`,
         answer: shownSequences,
       }))
     }
-    findings.throwIfBroken('the server claims no door for following')
+    findings.throwIfBroken('the server claims no operation to follow a job')
   },
   'server.events.replay-after-every-sequence': checkReplays,
   'server.events.sequence-ahead': checkSequenceAhead,
@@ -76,7 +76,7 @@ export const eventChecks: AreaChecks<'events'> = {
     const last: JsonMap = {}
     for (const { type, output_name, value } of events) if (type === 'output_update') last[String(output_name)] = value
     if (final.status !== 'completed') return null
-    return isSameJson(last, outputs) ? null : 'the outputs are not those of the last events of outputs'
+    return isSameJson(last, outputs) ? null : 'the outputs differ from those of the last output events'
   }),
   'server.events.node-statuses': createRunCheck(({ events }) => {
     const seen = new Map<string, string[]>()
@@ -84,7 +84,7 @@ export const eventChecks: AreaChecks<'events'> = {
       if (type === 'node_status') seen.set(String(node_id), [...(seen.get(String(node_id)) ?? []), String(status)])
     }
     const wrong = [...seen].find(([, states]) => new Set(states).size < states.length || !isOrderly(states))
-    return wrong ? `the node ${wrong[0]} goes ${wrong[1].join(', ')}` : null
+    return wrong ? `the node ${wrong[0]} has the states ${wrong[1].join(', ')}` : null
   }),
   'server.events.unknown-job': checkUnknownJob,
   'server.events.frame-ids': checkFrameIds,

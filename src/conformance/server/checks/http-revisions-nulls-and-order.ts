@@ -1,4 +1,4 @@
-// Rules of HTTP that need a request or two of their own: revisions, nulls, the order of checks.
+// Checks of HTTP rules that need special requests: revisions, nulls and the order of validation.
 
 import { CheckFindings, expect } from '../check-outcomes.ts'
 import { findJsonBody, findOperation } from '../contract-operations.ts'
@@ -9,7 +9,7 @@ import { sampleGraphs } from '../sample-graphs.ts'
 import type { SuiteContext } from '../suite-context.ts'
 import { type SuiteAnswer, toEvidenceParts } from '../target-server.ts'
 
-/** A status breaks the rule unless it is that one. */
+/** Another status breaks the rule. */
 function expectStatus(status: number, answer: SuiteAnswer, what: string): void {
   const { request, answer: got } = toEvidenceParts(answer)
   expect(answer.status === status, `${what} is ${answer.status}, not ${status}`, request, got)
@@ -28,7 +28,7 @@ export async function checkRevisions(t: SuiteContext): Promise<void> {
     'a stale If-Match',
   )
   const unchanged = await t.callExpecting('getWorkflow', 200, place)
-  expect(isSameJson(unchanged.body, first.body), 'a refused change has changed something', { id }, unchanged.body)
+  expect(isSameJson(unchanged.body, first.body), 'a refused change has an effect', { id }, unchanged.body)
   const changed = await t.call('updateWorkflow', place, { json, headers: { 'If-Match': revision } })
   expectStatus(200, changed, 'the current If-Match')
   expect(changed.headers.etag !== revision, 'the ETag is the same after a change', { id }, changed.headers)
@@ -39,13 +39,13 @@ export async function checkRevisions(t: SuiteContext): Promise<void> {
   )
 }
 
-/** What takes nulls answers with all of them as without any. */
+/** A request whose optional properties are null is answered like one without them. */
 export async function checkNullMeansAbsent(t: SuiteContext): Promise<void> {
   const findings = new CheckFindings()
   const { id } = await storeSampleWorkflow(t, 'limits')
   const see = (plain: SuiteAnswer, nulled: SuiteAnswer, alike: boolean) =>
     findings.addCase(plain.status === nulled.status && alike, () => ({
-      finding: `null is not as absent: ${plain.status} without, ${nulled.status} with nulls`,
+      finding: `null differs from absent: ${plain.status} without, ${nulled.status} with nulls`,
       ...toEvidenceParts(nulled),
     }))
   if (t.hasOperation('preflightWorkflow')) {
@@ -85,7 +85,7 @@ function createNulls(operation: 'preflightWorkflow' | 'getWorkflowInterfaces' | 
   return createOptionalNulls(findJsonBody(findOperation(operation))?.schema)
 }
 
-/** Each request is wrong in two ways; the answer tells which is looked at first. */
+/** Each request is wrong in two ways. The answer shows which problem is checked first. */
 export async function checkValidationOrder(t: SuiteContext): Promise<void> {
   t.requireOperations('preflightWorkflow')
   const path = '/api/sdk/v1/preflight'
@@ -115,7 +115,7 @@ export async function checkValidationOrder(t: SuiteContext): Promise<void> {
   expectStatus(400, await t.call('submitJob', {}, { json: invalid }), 'an invalid body with a taken key')
 }
 
-/** JSON that says that it is UTF-8 is JSON. */
+/** JSON with the charset UTF-8 is accepted. */
 export async function checkCharset(t: SuiteContext): Promise<void> {
   const findings = new CheckFindings()
   const { id } = await storeSampleWorkflow(t, 'limits')
@@ -134,5 +134,5 @@ export async function checkCharset(t: SuiteContext): Promise<void> {
       findings.addCase(answer.status === status, () => ({ finding, ...toEvidenceParts(answer) }))
     }
   }
-  findings.throwIfBroken('the server claims no operation that takes JSON')
+  findings.throwIfBroken('the server claims no operation with a JSON body')
 }

@@ -1,4 +1,4 @@
-// HTTP in general: valid and invalid requests of every claimed operation, and what holds for every answer.
+// General checks of HTTP: valid and invalid requests of every claimed operation, and rules for every answer.
 import { operationManifest } from '../../../../generated/operations.ts'
 import { responseValidators } from '../../../../generated/validators-out.js'
 import { CheckFindings, expect } from '../check-outcomes.ts'
@@ -43,14 +43,14 @@ export const httpChecks: AreaChecks<'http'> = {
   }),
   'server.http.request-id-echoed': createAnswerCheck(({ info, answer }) => {
     const { sent, headers } = answer
-    return headers['x-request-id'] === sent.headers['X-Request-Id'] ? null : `${info.operationId} echoes another id`
+    return headers['x-request-id'] === sent.headers['X-Request-Id'] ? null : `${info.operationId} echoes a different id`
   }),
   'server.http.request-id-generated': async (t) => {
     const findings = new CheckFindings()
     for (const id of ['', 'x'.repeat(129), 'with space']) {
       const answer = await t.target.send('GET', '/api/conformance-unknown', { headers: { 'X-Request-Id': id } })
       const given = String(answer.headers['x-request-id'] ?? '')
-      const finding = `X-Request-Id is ${JSON.stringify(given)} where none could be used`
+      const finding = `X-Request-Id is ${JSON.stringify(given)} instead of a generated id`
       findings.addCase(/^[\x21-\x7e]{1,128}$/.test(given) && given !== id, () => ({
         finding,
         ...toEvidenceParts(answer),
@@ -86,13 +86,18 @@ export const httpChecks: AreaChecks<'http'> = {
     const paths = pluckTexts(mapOf(mapOf(answer.body).error).problems, 'path')
     const { request, answer: got } = toEvidenceParts(answer)
     const told = (name: string) => paths.some((path) => path.includes(name))
-    expect(told('level') && told('conformance_unknown'), 'two problems are not both listed with paths', request, got)
+    expect(
+      told('level') && told('conformance_unknown'),
+      'the answer does not list both problems with their paths',
+      request,
+      got,
+    )
   },
   'server.http.order-of-checks': checkValidationOrder,
   'server.http.charset': checkCharset,
 }
 
-/** A rule that holds for every answer of an operation. */
+/** A rule for every answer of an operation. */
 function createAnswerCheck(fault: (call: OperationCall) => string | null): RequirementCheck {
   return async (t) => {
     await exerciseServer(t)
@@ -108,11 +113,11 @@ function createAnswerCheck(fault: (call: OperationCall) => string | null): Requi
 function findBodyFault({ info, answer }: OperationCall): string | null {
   const validate = responseValidators[info.operationId]?.[answer.status]
   if (!validate || answer.method === 'HEAD') return null
-  // A caller that is refused before any handler gets a body of another form.
-  if (answer.body === undefined) return `${info.operationId} answers ${answer.status} with no JSON`
+  // A request that is refused before any handler gets an error body of another form.
+  if (answer.body === undefined) return `${info.operationId} answers ${answer.status} without a JSON body`
   if (validate(answer.body)) return null
   const [first] = listOf(validate.errors).map(mapOf)
-  return `the body of ${info.operationId} ${answer.status} is not the contract's: ${first?.instancePath} ${first?.message}`
+  return `the body of ${info.operationId} ${answer.status} does not match the contract's schema: ${first?.instancePath} ${first?.message}`
 }
 
 function createRefusalCheck(kind: InvalidRequestKind, status: number): RequirementCheck {
@@ -136,7 +141,7 @@ async function checkMethods(t: SuiteContext): Promise<void> {
     const allowed = (answer.headers.allow ?? '').split(/,\s*/)
     const right = answer.status === 405 && taken.every((method) => allowed.includes(method))
     findings.addCase(right, () => ({
-      finding: `PATCH ${path} is no 405 that allows ${taken.join(', ')}`,
+      finding: `PATCH ${path} is not answered with 405 and Allow: ${taken.join(', ')}`,
       ...toEvidenceParts(answer),
     }))
   }

@@ -1,4 +1,4 @@
-// What the socket does with frames that it cannot read, does not know or does not want.
+// Checks how the socket handles unreadable, unknown and invalid frames.
 import { CheckFindings, expect } from '../check-outcomes.ts'
 import type { AreaChecks } from './check-types.ts'
 
@@ -34,7 +34,12 @@ export const invalidInputChecks: Pick<AreaChecks<'socket'>, `server.socket.${Inv
   'server.socket.unknown-command': async (t) => {
     const socket = await t.openSocket()
     const reply = await socket.request('conformance_unknown', {})
-    expect(reply.type === 'rpc_response' && reply.error !== undefined, 'it is no rpc_response with an error', {}, reply)
+    expect(
+      reply.type === 'rpc_response' && reply.error !== undefined,
+      'the answer is not an rpc_response with an error',
+      {},
+      reply,
+    )
     const from = socket.frames.length
     socket.send({ command: 'conformance_unknown' })
     await socket.waitForFrame(
@@ -73,7 +78,7 @@ export const invalidInputChecks: Pick<AreaChecks<'socket'>, `server.socket.${Inv
       )
       const right = named.error === 'invalid_command' && named.job_id === data.job_id
       findings.addCase(right, () => ({
-        finding: 'it is no invalid_command with the job_id',
+        finding: 'the answer is not invalid_command with the job_id',
         request: { command, data },
         answer: named,
       }))
@@ -86,6 +91,6 @@ export const invalidInputChecks: Pick<AreaChecks<'socket'>, `server.socket.${Inv
     socket.sendRaw(new Uint8Array([0xc1, 0xff]))
     socket.send({ command: 'get_capabilities', data: { conformance_unknown: 1 }, request_id: 5 })
     await socket.waitUntilAnswered()
-    expect(socket.closed === null, `bad input has closed the socket with ${socket.closed}`)
+    expect(socket.closed === null, `invalid input closed the socket with ${socket.closed}`)
   },
 }

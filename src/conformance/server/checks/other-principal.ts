@@ -1,4 +1,4 @@
-// What another principal sees of the caller's jobs: nothing, just as of jobs that do not exist.
+// Checks that another principal cannot see the caller's jobs: they look like jobs that do not exist.
 import type { OperationId } from '../../../../generated/operations.ts'
 import { CheckFindings, CheckSkipped, expect } from '../check-outcomes.ts'
 import { isTerminal, readSnapshot } from '../job-actions.ts'
@@ -20,10 +20,10 @@ const OPERATIONS: readonly OperationId[] = [
 ]
 const COMMANDS = ['get_job_snapshot', 'subscribe_job', 'request_job_cancellation'] as const
 
-/** Through every door, another principal's job is answered as one that does not exist, and nothing happens to it. */
+/** Every operation answers another principal's job like a missing one, and has no effect on it. */
 export async function checkJobsOfOtherPrincipal(t: SuiteContext): Promise<void> {
   const token = t.operator_inputs.other_token
-  if (token === null) throw new CheckSkipped('no token of another principal is given: give --other-token')
+  if (token === null) throw new CheckSkipped('no token of another principal was given: set --other-token')
   const headers = { Authorization: `Bearer ${token}` }
   const { status } = await t.target.send('GET', '/api/jobs', { headers })
   if (status === 401) throw new CheckSkipped('the token of another principal is refused')
@@ -34,7 +34,7 @@ export async function checkJobsOfOtherPrincipal(t: SuiteContext): Promise<void> 
     const [theirs, nobodys] = [await ask(job_id), await ask(UNKNOWN_JOB_ID)]
     const right = theirs.status === 404 && nobodys.status === 404 && isSameJson(theirs.body, nobodys.body)
     findings.addCase(right, () => ({
-      finding: `${operation} tells of another principal's job`,
+      finding: `${operation} reveals another principal's job`,
       ...toEvidenceParts(theirs),
     }))
   }
@@ -44,9 +44,9 @@ export async function checkJobsOfOtherPrincipal(t: SuiteContext): Promise<void> 
     const nobodys = (await socket.request(command, { job_id: UNKNOWN_JOB_ID })).error
     const right = theirs?.code === 'JOB_NOT_FOUND' && isSameJson(theirs, nobodys)
     const seen = { theirs, nobodys }
-    findings.addCase(right, () => ({ finding: `${command} tells of another principal's job`, answer: seen }))
+    findings.addCase(right, () => ({ finding: `${command} reveals another principal's job`, answer: seen }))
   }
-  findings.throwIfBroken('the server claims no door for jobs')
+  findings.throwIfBroken('the server claims no operation for jobs')
   const after = await readSnapshot(t, job_id)
   expect(isTerminal(after) && isSameJson(after, final), 'another principal has changed a job', { final }, mapOf(after))
 }

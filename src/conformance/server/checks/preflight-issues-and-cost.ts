@@ -1,4 +1,4 @@
-// What a preflight says of its issues and of the cost, in every report that was seen.
+// Checks of the issues and the cost in all preflight reports.
 
 import { CheckFindings } from '../check-outcomes.ts'
 import { storeOwnWorkflow, storeSampleWorkflow } from '../job-actions.ts'
@@ -10,7 +10,7 @@ import { toEvidenceParts } from '../target-server.ts'
 
 type IssuePlace = readonly [node_id: string | null, pin_name: string | null]
 
-/** Where the issues of each are. */
+/** The expected position of the issue of each input. */
 const INPUT_ISSUES: readonly [inputs: JsonMap, code: string, IssuePlace][] = [
   [{ count: 1, odd: 1 }, 'unknown_input', [null, 'odd']],
   [{}, 'missing_input', ['in_count', 'count']],
@@ -34,7 +34,7 @@ export async function checkIssuePlaces(t: SuiteContext): Promise<void> {
     const issues = listOf(mapOf(answer.body).issues).map(mapOf)
     const right = issues.some((one) => one.code === code && isSameJson([one.node_id, one.pin_name], place))
     findings.addCase(right, () => ({
-      finding: `${code} is not at ${JSON.stringify(place)}`,
+      finding: `the issue ${code} is not at ${JSON.stringify(place)}`,
       request: json,
       answer: issues,
     }))
@@ -48,7 +48,7 @@ export async function checkIssuePlaces(t: SuiteContext): Promise<void> {
   findings.throwIfBroken('')
 }
 
-/** Nothing in the suite's workflows has a price; whatever cost is told of others fits its confidence. */
+/** The suite's workflows have no price. Any cost of other workflows has to match its confidence. */
 export async function checkPreflightCost(t: SuiteContext): Promise<void> {
   t.requireOperations('preflightWorkflow')
   await exerciseServer(t)
@@ -58,7 +58,10 @@ export async function checkPreflightCost(t: SuiteContext): Promise<void> {
     const json = { workflow_id: id, level, inputs: { name: 'Ada' } }
     const answer = await t.callExpecting('preflightWorkflow', 200, {}, { json })
     const free = mapOf(answer.body).cost === null
-    findings.addCase(free, () => ({ finding: `what has no price has a cost at ${level}`, ...toEvidenceParts(answer) }))
+    findings.addCase(free, () => ({
+      finding: `a workflow without a price has a cost at ${level}`,
+      ...toEvidenceParts(answer),
+    }))
   }
   for (const answer of t.target.answers) {
     for (const { value } of walkMembers(answer.body)) {
@@ -70,9 +73,10 @@ export async function checkPreflightCost(t: SuiteContext): Promise<void> {
 }
 
 function findCostFault({ amount, currency, confidence, unknown_cost_nodes }: JsonMap): string | null {
-  if ((amount === null) !== (currency === null)) return 'a cost has an amount without a currency, or the other way'
-  if (confidence === 'unknown' && amount !== null) return 'a cost of which nothing is known has an amount'
+  if ((amount === null) !== (currency === null))
+    return 'a cost has an amount without a currency, or a currency without an amount'
+  if (confidence === 'unknown' && amount !== null) return 'an unknown cost has an amount'
   const partly = confidence === 'partial' || confidence === 'unknown'
   const named = listOf(unknown_cost_nodes).length > 0
-  return partly === named ? null : `a cost is ${String(confidence)}, and ${named ? 'some' : 'no'} nodes are not known`
+  return partly === named ? null : `a cost is ${String(confidence)}, but ${named ? 'some' : 'no'} nodes are unknown`
 }

@@ -1,4 +1,4 @@
-// Preflight: its issues, its levels and that it leaves nothing behind.
+// Checks of preflights: their issues, their levels, and that they have no effect.
 
 import { CheckFindings, CheckSkipped, expect } from '../check-outcomes.ts'
 import { storeOwnWorkflow, storeSampleWorkflow } from '../job-actions.ts'
@@ -16,7 +16,7 @@ export const preflightChecks: AreaChecks<'preflight'> = {
     const right = summary.runnable === true && listErrors(summary).length === 0
     expect(
       right && summary.workflow_id === id && summary.workflow_etag === etag,
-      'it is not runnable, or of another workflow',
+      'the report is not runnable, or belongs to another workflow',
       {},
       summary,
     )
@@ -28,7 +28,7 @@ export const preflightChecks: AreaChecks<'preflight'> = {
       const summary = await runPreflight(t, { workflow_id: id, inputs })
       const right = summary.runnable === (listErrors(summary).length === 0)
       findings.addCase(right, () => ({
-        finding: 'runnable does not follow the issues',
+        finding: 'runnable contradicts the issues',
         request: { inputs },
         answer: summary,
       }))
@@ -44,14 +44,14 @@ export const preflightChecks: AreaChecks<'preflight'> = {
     const { id } = await storeSampleWorkflow(t, 'limits')
     for (const count of [1, 5]) {
       const summary = await runPreflight(t, { workflow_id: id, inputs: { count } })
-      expect(summary.runnable === true, 'a limit itself is refused', { count }, summary)
+      expect(summary.runnable === true, 'a value at the limit is refused', { count }, summary)
     }
   },
   'server.preflight.etag': async (t) => {
     const { id } = await storeSampleWorkflow(t, 'greeting')
     const summary = await runPreflight(t, { workflow_id: id, workflow_etag: 'conformance', inputs: { name: 'Ada' } })
     expectIssue(summary, 'workflow_etag_mismatch', {})
-    expect(summary.runnable === false, 'it is runnable with another etag', {}, summary)
+    expect(summary.runnable === false, 'the report is runnable with a wrong etag', {}, summary)
   },
   'server.preflight.graph-issues': async (t) => {
     const findings = new CheckFindings()
@@ -60,7 +60,11 @@ export const preflightChecks: AreaChecks<'preflight'> = {
       const { id } = await storeOwnWorkflow(t, word, graph)
       const summary = await runPreflight(t, { workflow_id: id, inputs: { name: 'Ada' } })
       const told = pluckTexts(listErrors(summary), 'code').includes(`graph_${word}`) && summary.runnable === false
-      findings.addCase(told, () => ({ finding: `graph_${word} is no issue`, request: { graph }, answer: summary }))
+      findings.addCase(told, () => ({
+        finding: `graph_${word} is missing from the issues`,
+        request: { graph },
+        answer: summary,
+      }))
     }
     findings.throwIfBroken('')
   },
@@ -74,7 +78,7 @@ export const preflightChecks: AreaChecks<'preflight'> = {
       .map(mapOf)
       .filter(({ kind }) => kind === 'asset')
     const right = assets.length === 1 && assets[0]!.status !== 'available'
-    expect(right, 'a nested reference to no asset is no requirement that is missing', { inputs }, summary)
+    expect(right, 'a nested reference to a missing asset is not reported as a missing requirement', { inputs }, summary)
   },
   'server.preflight.not-found': async (t) => {
     t.requireOperations('preflightWorkflow')
@@ -85,7 +89,7 @@ export const preflightChecks: AreaChecks<'preflight'> = {
     const findings = new CheckFindings()
     for (const answer of answers) {
       const right = answer.status === 404 && mapOf(answer.body).code === 'WORKFLOW_NOT_FOUND'
-      const finding = 'no workflow is not the same WORKFLOW_NOT_FOUND'
+      const finding = 'a missing workflow is not answered with the same WORKFLOW_NOT_FOUND'
       findings.addCase(right && isSameJson(answer.body, answers[0]!.body), () => ({
         finding,
         ...toEvidenceParts(answer),
@@ -107,7 +111,7 @@ export const preflightChecks: AreaChecks<'preflight'> = {
     ]) {
       const summary = await runPreflight(t, data)
       const reply = await socket.request('preflight_workflow', data)
-      expect(isSameJson(summary, reply.result), 'the socket answers another preflight', data, {
+      expect(isSameJson(summary, reply.result), 'the socket returns a different preflight', data, {
         http: summary,
         socket: reply,
       })
@@ -127,7 +131,12 @@ function listErrors(summary: JsonMap): JsonMap[] {
 }
 
 function expectIssue(summary: JsonMap, code: string, inputs: JsonMap): void {
-  expect(pluckTexts(listErrors(summary), 'code').includes(code), `${code} is no issue`, { inputs }, summary)
+  expect(
+    pluckTexts(listErrors(summary), 'code').includes(code),
+    `${code} is missing from the issues`,
+    { inputs },
+    summary,
+  )
 }
 
 function createIssueCheck(name: 'greeting' | 'limits', inputs: JsonMap, code: string): RequirementCheck {
@@ -144,10 +153,10 @@ async function checkAvailability(t: SuiteContext): Promise<void> {
   const requirements = listOf(summary.requirements).map(mapOf)
   const keys = requirements.map(({ kind, id: one }) => `${String(kind)} ${String(one)}`)
   const sorted = [...new Set(keys)].sort()
-  expect(isSameJson(keys, sorted), 'requirements are not sorted by kind and id, each once', { inputs }, summary)
+  expect(isSameJson(keys, sorted), 'requirements are not sorted by kind and id, or are duplicated', { inputs }, summary)
   const blocked = requirements.some(({ blocking, status }) => blocking === true && status !== 'available')
   const runnable = listErrors(summary).length === 0 && !blocked
-  expect(summary.runnable === runnable, 'runnable does not follow the requirements', { inputs }, summary)
+  expect(summary.runnable === runnable, 'runnable contradicts the requirements', { inputs }, summary)
 }
 
 async function checkTargets(t: SuiteContext): Promise<void> {
@@ -164,7 +173,7 @@ async function checkTargets(t: SuiteContext): Promise<void> {
       .find(({ kind }) => kind === 'worker')
     const right = summary.runnable === false && worker !== undefined && worker.status !== 'available'
     findings.addCase(right, () => ({
-      finding: 'a target that is not there is no missing worker',
+      finding: 'a missing target is not reported as a missing worker',
       request,
       answer: summary,
     }))
@@ -175,14 +184,17 @@ async function checkTargets(t: SuiteContext): Promise<void> {
     inputs: { name: 'Ada' },
     execution_target: { kind: 'local' },
   })
-  findings.addCase(local.runnable === true, () => ({ finding: 'it is not runnable here', answer: local }))
+  findings.addCase(local.runnable === true, () => ({
+    finding: 'the report is not runnable at this target',
+    answer: local,
+  }))
   findings.throwIfBroken('')
 }
 
 async function checkNoTrace(t: SuiteContext): Promise<void> {
   const { id, etag } = await storeSampleWorkflow(t, 'greeting')
   const lists = (['listJobs', 'listWorkflows', 'listAssets'] as const).filter((list) => t.hasOperation(list))
-  if (lists.length === 0) throw new CheckSkipped('the server claims no list of jobs, workflows or assets')
+  if (lists.length === 0) throw new CheckSkipped('the server claims no operation that lists jobs, workflows or assets')
   const state = async () => {
     const bodies: unknown[] = []
     for (const list of lists) bodies.push((await t.callExpecting(list, 200)).body)

@@ -1,4 +1,4 @@
-// Jobs that wait in the queue, for the rules of states and of submissions.
+// A job that waits in the queue, for the checks of states and of submissions.
 
 import { cancelJob, pollJobUntil, readSnapshot, startJob, waitForJobEnd } from '../job-actions.ts'
 import type { JsonMap } from '../json.ts'
@@ -6,15 +6,15 @@ import { sampleGraphs } from '../sample-graphs.ts'
 import type { SuiteContext } from '../suite-context.ts'
 
 export interface QueuedJob {
-  /** As it waits, and as it has ended. */
+  /** The snapshots while it waits, and after its end. */
   snapshots: JsonMap[]
-  /** What it was before it was cancelled. */
+  /** The status before its cancellation. */
   status: unknown
-  /** The job behind it, before and after it left; null where that one did not wait. */
+  /** The job behind it, before and after it left. Null where that job did not wait. */
   behind: { before: JsonMap; after: JsonMap } | null
 }
 
-/** A job that waits behind another one of its workflow, and before a third, and is cancelled there. @throws CheckSkipped where nothing queues */
+/** Creates a job that waits between two jobs of its workflow, and cancels it there. @throws CheckSkipped where no job waits */
 export function createQueuedJob(t: SuiteContext): Promise<QueuedJob> {
   return t.memoize('queued job', async () => {
     t.requireOperations('submitJob')
@@ -37,7 +37,7 @@ export function createQueuedJob(t: SuiteContext): Promise<QueuedJob> {
   })
 }
 
-/** The job once it has moved up, or as it is when the time is over. */
+/** Returns the job when it has moved up, or its last snapshot at the time limit. */
 async function waitForQueueMove(t: SuiteContext, job_id: string, before: JsonMap): Promise<JsonMap> {
   const deadline = performance.now() + t.target.timeout_ms
   for (;;) {

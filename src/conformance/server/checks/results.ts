@@ -1,4 +1,4 @@
-// Results: manifests, outputs, provenance and times.
+// Checks of results: manifests, outputs, provenance and times.
 
 import { CheckFindings, expect } from '../check-outcomes.ts'
 import { startJob, storeSampleWorkflow, waitForJobEnd } from '../job-actions.ts'
@@ -16,7 +16,7 @@ export const resultChecks: AreaChecks<'results'> = {
     for (const { output_name, path } of listOf(assets).map(mapOf)) {
       let place: unknown = mapOf(outputs)[String(output_name)]
       for (const step of listOf(path)) place = (place as Record<string, unknown> | null)?.[String(step)]
-      expect(place !== undefined, 'an asset belongs nowhere in the outputs', { output_name, path }, final.result)
+      expect(place !== undefined, 'an asset has no position in the outputs', { output_name, path }, final.result)
     }
   },
   'server.results.outputs': async (t) => {
@@ -24,7 +24,7 @@ export const resultChecks: AreaChecks<'results'> = {
     const wanted = { answer: 'forty-two', name: 'Ada' }
     expect(
       isSameJson(mapOf(final.result).outputs, wanted),
-      'the outputs are not what the graph gives',
+      'the outputs differ from those of the graph',
       { wanted },
       final.result,
     )
@@ -32,7 +32,7 @@ export const resultChecks: AreaChecks<'results'> = {
     const said = { greeting: 'Hello, Ada', name: 'Ada' }
     expect(
       isSameJson(mapOf(greeting.result).outputs, said),
-      'the outputs are not what the graph gives',
+      'the outputs differ from those of the graph',
       { said },
       greeting,
     )
@@ -42,7 +42,7 @@ export const resultChecks: AreaChecks<'results'> = {
     const { provenance } = mapOf(final.result)
     const told = mapOf(provenance)
     const right = told.workflow_id === workflow_id && told.workflow_revision === etag && isSameJson(told.inputs, inputs)
-    expect(right, 'provenance is of another workflow, graph or inputs', { workflow_id, etag, inputs }, provenance)
+    expect(right, 'provenance names another workflow, graph or inputs', { workflow_id, etag, inputs }, provenance)
   },
   'server.results.times': async (t) => {
     const findings = new CheckFindings()
@@ -66,7 +66,7 @@ export const resultChecks: AreaChecks<'results'> = {
       const { models, providers } = mapOf(provenance)
       const called = listOf(models).length + listOf(providers).length > 0
       findings.addCase(cost === null || called, () => ({
-        finding: 'a run that called nobody has a cost',
+        finding: 'a run without calls has a cost',
         answer: final,
       }))
     }

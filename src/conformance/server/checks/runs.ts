@@ -1,4 +1,4 @@
-// Runs by `run_job` on the socket, and over HTTP in one request.
+// Checks of runs by `run_job` on the socket, and over HTTP in one request.
 
 import { CheckFindings, expect } from '../check-outcomes.ts'
 import { isTerminal, readJob, storeSampleWorkflow, waitForJobEnd } from '../job-actions.ts'
@@ -8,7 +8,7 @@ import type { SuiteSocket } from '../suite-socket.ts'
 import { toEvidenceParts } from '../target-server.ts'
 import type { AreaChecks } from './check-types.ts'
 
-/** Frames that tell a persisted event, in a run that nobody reconnects to and that waits for no place. */
+/** Frames of persisted events, in a run without reconnection and without a queue. */
 const PERSISTED_FRAME_TYPES: ReadonlySet<string> = new Set(['job_update', 'node_update', 'output_update'])
 const PROVISIONAL_FRAME_TYPES: ReadonlySet<string> = new Set(['edge_update', 'node_progress', 'chunk', 'log_update'])
 
@@ -28,7 +28,7 @@ export const runChecks: AreaChecks<'runs'> = {
     const running = statuses.filter((status) => status === 'running')
     const terminal = listJobUpdates(frames, job_id).filter(isTerminal)
     const right = running.length === 1 && terminal.length === 1 && statuses.at(-1) === 'completed'
-    expect(right, 'there is not one running and one terminal job_update, in this order', { job_id }, statuses)
+    expect(right, 'the frames are not one running and one terminal job_update, in this order', { job_id }, statuses)
   },
   'server.runs.sequences': async (t) => {
     const { frames, job_id } = await runOverSocket(t)
@@ -36,7 +36,7 @@ export const runChecks: AreaChecks<'runs'> = {
     const told = own.filter(({ type }) => PERSISTED_FRAME_TYPES.has(String(type)))
     const sequences = told.map(({ sequence }) => Number(sequence ?? 0))
     const rise = sequences.every((sequence, at) => sequence > (sequences[at - 1] ?? 0))
-    expect(rise, 'the sequences of the frames do not rise, or one of these has none', { job_id }, told)
+    expect(rise, 'the sequences of the frames do not rise, or a frame of a persisted event has none', { job_id }, told)
     const others = own.filter(
       ({ type, sequence }) => PROVISIONAL_FRAME_TYPES.has(String(type)) && (sequence ?? null) !== null,
     )
@@ -45,7 +45,7 @@ export const runChecks: AreaChecks<'runs'> = {
     const { last_sequence } = mapOf((await readJob(t, job_id)).body)
     expect(
       last_sequence === sequences.at(-1),
-      'the end has not the sequence of the last event',
+      'the terminal frame does not have the sequence of the last event',
       { last_sequence },
       told,
     )
@@ -56,7 +56,7 @@ export const runChecks: AreaChecks<'runs'> = {
     const { outputs } = mapOf(last?.result)
     expect(
       isSameJson(outputs, { greeting: ['Hello, Ada'], name: ['Ada'] }),
-      'the outputs are not lists of what the graph gives',
+      'the outputs are not lists of the values of the graph',
       {},
       last,
     )
@@ -77,7 +77,7 @@ export const runChecks: AreaChecks<'runs'> = {
     for (const said of [refusal, update])
       expect(
         said.code === 'JOB_NOT_FOUND' && typeof said.message === 'string',
-        'the refusal says no code or no message',
+        'the refusal has no code or no message',
         { code: 'JOB_NOT_FOUND' },
         said,
       )
@@ -88,12 +88,17 @@ export const runChecks: AreaChecks<'runs'> = {
     const good = await runOverHttp(t, 'greeting', { name: 'Ada' })
     const right = good.status === 'completed' && good.error === null && good.background === false
     const outputs = { greeting: 'Hello, Ada', name: 'Ada' }
-    expect(right && isSameJson(good.outputs, outputs), 'a run that completes is not told as such', { outputs }, good)
+    expect(
+      right && isSameJson(good.outputs, outputs),
+      'a completed run is not reported as completed',
+      { outputs },
+      good,
+    )
     const bad = await runOverHttp(t, 'failing', { a: 1 })
     const { message, type } = mapOf(bad.error)
     expect(
       bad.status === 'failed' && Boolean(message) && Boolean(type),
-      'a run that fails is not told as such',
+      'a failed run is not reported as failed',
       {},
       bad,
     )
@@ -122,7 +127,7 @@ export const runChecks: AreaChecks<'runs'> = {
     )
     expect(
       empty && ['accepted', 'queued'].includes(String(status)),
-      'it is no run in the background',
+      'the answer is not that of a run in the background',
       json,
       answer.body,
     )
@@ -176,7 +181,7 @@ async function checkReconnect(t: SuiteContext): Promise<void> {
       (frame) => frame.type === 'job_resumed' && frame.job_id === job_id,
       from,
     )
-    expect(resumed.status === 'completed', 'job_resumed tells another status', { job_id }, resumed)
+    expect(resumed.status === 'completed', 'job_resumed has the wrong status', { job_id }, resumed)
     await socket.waitForFrame('the state', (frame) => isJobUpdate(frame, job_id) && frame.status === 'completed', from)
   }
   await socket.waitUntilAnswered()
@@ -187,7 +192,7 @@ async function checkReconnect(t: SuiteContext): Promise<void> {
   const after = before === null ? null : (await readJob(t, job_id)).body
   expect(
     running.length === 0 && isSameJson(before, after),
-    'reconnecting has started something',
+    'reconnecting started a job',
     { job_id },
     { running, after },
   )

@@ -1,4 +1,4 @@
-// One answer to each question on the socket: a socket is asked first of all, kept open, and judged last, with all the others.
+// Checks that each command has one answer. A socket sends its commands first, stays open, and is checked last with all others.
 
 import { CheckFindings } from '../check-outcomes.ts'
 import { mapOf } from '../json.ts'
@@ -6,7 +6,7 @@ import type { SuiteContext } from '../suite-context.ts'
 import type { SuiteSocket } from '../suite-socket.ts'
 import { listClaimedRpcs } from './socket-commands.ts'
 
-/** How long after the last answer a second one may still come. */
+/** How long after the last answer a second one may come. */
 const LATE_REPLY_MS = 500
 
 interface AskedSocket {
@@ -15,7 +15,7 @@ interface AskedSocket {
   since: number
 }
 
-/** Asked for each RPC once, with what some of them refuse. */
+/** Sends each RPC once, some of them with invalid data. */
 export function openAskedSocket(t: SuiteContext): Promise<AskedSocket> {
   return t.memoize('kept socket', async () => {
     const socket = await t.openSocket()
@@ -38,19 +38,19 @@ export async function checkSingleReply(t: SuiteContext): Promise<void> {
     const replies = socket.frames.map(({ body }) => body).filter((frame) => frame.request_id === request_id)
     const right = replies.length === 1 && replies[0]!.type === 'rpc_response' && replies[0]!.command === command
     findings.addCase(right, () => ({
-      finding: `${command} has ${replies.length} answers, or none of its own`,
+      finding: `${command} has ${replies.length} answers, or none with its own request_id`,
       answer: replies,
     }))
   }
   for (const one of t.sockets) {
     for (const [request_id, times] of countReplies(one)) {
-      findings.addCase(times === 1, () => ({ finding: `a question has ${times} answers`, request: { request_id } }))
+      findings.addCase(times === 1, () => ({ finding: `a command has ${times} answers`, request: { request_id } }))
     }
   }
   findings.throwIfBroken('the server claims no RPC')
 }
 
-/** How often each question of a socket was answered. */
+/** Counts the answers to each command of a socket. */
 function countReplies({ frames }: SuiteSocket): Map<unknown, number> {
   const answers = new Map<unknown, number>()
   for (const { body } of frames) {

@@ -1,4 +1,4 @@
-// Frames and commands of the socket as the contract has them: what a frame claims to be, and valid data of each RPC.
+// Checks of frames against the contract, and valid data of each RPC command.
 import { errorCatalogue } from '../../../../generated/errors.ts'
 import { commandManifest, frameManifest } from '../../../../generated/messages.ts'
 import { frameValidators } from '../../../../generated/validators-out.js'
@@ -27,7 +27,7 @@ function findFrameName({ type, error, command, ...rest }: JsonMap): string {
   return 'applied' in rest ? 'update_node_properties_ack' : 'job_ack'
 }
 
-/** Chat has frames of its own under some types that those of jobs have. */
+/** Chat frames share some types with job frames. */
 const CHAT_FRAMES: Readonly<Record<string, string>> = {
   chunk: 'chat_chunk',
   tool_call_update: 'chat_tool_call_update',
@@ -42,11 +42,11 @@ function findChatFrameName(type: string, { thread_id, request_id }: JsonMap): st
 export function findFrameFault(body: JsonMap): string | null {
   const name = findFrameName(body) as keyof typeof frameManifest.ws
   const validate = frameManifest.ws[name] === undefined ? undefined : frameValidators.ws[name]
-  // An error frame names no schema of its own by type; the others do.
+  // An error frame names no schema by its type. Other frames do.
   if (!validate) return `the contract has no frame ${name}`
   if (validate(body)) return null
   const [first] = validate.errors ?? []
-  return `a frame is not the contract's ${name}: ${first?.instancePath} ${first?.message}`
+  return `a frame does not match the contract's ${name}: ${first?.instancePath} ${first?.message}`
 }
 
 export function listClaimedRpcs(t: SuiteContext): WsCommandName[] {
@@ -55,7 +55,7 @@ export function listClaimedRpcs(t: SuiteContext): WsCommandName[] {
     .map(({ command }) => command)
 }
 
-/** Data that the command takes, or null where the suite has nothing that it could name. */
+/** Returns data that the command accepts. Null where the suite has nothing that the data could name. */
 export async function createValidData(t: SuiteContext, command: WsCommandName): Promise<JsonMap | null> {
   const stored = await storeSampleWorkflow(t, 'greeting')
   if (command === 'submit_job') return createSubmission(stored, { name: 'Ada' })
@@ -82,7 +82,7 @@ export function readExampleData(command: WsCommandName): unknown {
 type RetryableByCode = Readonly<Record<string, { retryable: boolean } | undefined>>
 
 export function findErrorFault({ error }: RpcReply): string | null {
-  if (error === undefined) return 'there is no error'
+  if (error === undefined) return 'the answer has no error'
   const info = (errorCatalogue as RetryableByCode)[error.code]
   if (!info) return `the code ${error.code} is not in the catalogue`
   if (error.retryable !== info.retryable) return `${error.code} is called ${error.retryable ? '' : 'not '}retryable`

@@ -1,4 +1,4 @@
-// RPCs and frames of the socket: what is answered to valid and to invalid data, and that every frame is the contract's.
+// Checks of RPCs and frames of the socket: answers to valid and invalid data, and the schema of every frame.
 
 import { CheckFindings, expect } from '../check-outcomes.ts'
 import { asyncapiDocument, createInvalidInstances, resolveSchema } from '../contract-schemas.ts'
@@ -29,7 +29,7 @@ export async function checkModeChange(socket: SuiteSocket, mode: 'text' | 'binar
   )
 }
 
-/** Every frame of every socket, those of jobs as well, has the encoding that was acknowledged last before it. */
+/** Every frame of every socket has the encoding that was acknowledged last before it. */
 export async function checkFrameEncodings(t: SuiteContext): Promise<void> {
   await observeCompletedRun(t).catch(() => {})
   const findings = new CheckFindings()
@@ -58,7 +58,7 @@ export function createFrameCheck(fault: (frame: SuiteSocket['frames'][number]) =
   }
 }
 
-/** A valid command of each claimed RPC: the example, told of what exists. */
+/** Sends a valid command of each claimed RPC: the example, with ids that exist. */
 export async function checkRpcResults(t: SuiteContext): Promise<void> {
   const findings = new CheckFindings()
   const socket = await t.openSocket()
@@ -66,7 +66,7 @@ export async function checkRpcResults(t: SuiteContext): Promise<void> {
     const data = await createValidData(t, command)
     if (data === null) continue
     const reply = await socket.request(command, data)
-    const fault = reply.error === undefined ? findFrameFault(reply) : `it is refused: ${reply.error.code}`
+    const fault = reply.error === undefined ? findFrameFault(reply) : `the command is refused: ${reply.error.code}`
     findings.addCase(fault === null, () => ({ finding: `${command}: ${fault}`, request: data, answer: reply }))
   }
   findings.throwIfBroken('the server claims no RPC')
@@ -83,7 +83,7 @@ export async function checkInvalidRpcData(t: SuiteContext): Promise<void> {
     for (const { at, kind, value } of wrong.slice(0, 100)) {
       const reply = await socket.request(command, value)
       const right = reply.type === 'rpc_response' && reply.error?.code === 'INVALID_REQUEST'
-      findings.addCase(right, () => ({ finding: `${command} takes ${kind} at ${at}`, request: value, answer: reply }))
+      findings.addCase(right, () => ({ finding: `${command} accepts ${kind} at ${at}`, request: value, answer: reply }))
     }
     socket[Symbol.dispose]()
   }

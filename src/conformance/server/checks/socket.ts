@@ -1,4 +1,4 @@
-// The socket in general: encodings, frames, RPCs and bad input.
+// General checks of the socket: encodings, frames, RPCs and invalid input.
 
 import { CheckFindings, expect } from '../check-outcomes.ts'
 import type { JsonMap } from '../json.ts'
@@ -72,7 +72,7 @@ export const socketChecks: AreaChecks<'socket'> = {
     for (const [command, data, code] of cases.filter(([name]) => t.hasCommand(name))) {
       const reply = await socket.request(command, data)
       findings.addCase(reply.error?.code === code, () => ({
-        finding: `${command} is no ${code}`,
+        finding: `${command} is not answered with ${code}`,
         request: data,
         answer: reply,
       }))

@@ -1,4 +1,4 @@
-// The states of a job, and which may follow which.
+// The states of a job, and their legal transitions.
 import { isSameJson, type JsonMap } from '../json.ts'
 
 const ACTIVE_AND_TERMINAL_STATES = [
@@ -11,7 +11,7 @@ const ACTIVE_AND_TERMINAL_STATES = [
   'cancelled',
 ]
 
-/** What may be seen next after a state; a state may also be seen again. */
+/** The states that may follow a state. A state may also be seen again. */
 const NEXT_STATES: Readonly<Record<string, readonly string[]>> = {
   accepted: ['queued', ...ACTIVE_AND_TERMINAL_STATES],
   queued: ['accepted', 'running', 'recovering', 'cancel_requested', 'cancelled', 'failed'],
@@ -24,7 +24,7 @@ const NEXT_STATES: Readonly<Record<string, readonly string[]>> = {
   cancelled: [],
 }
 
-/** The first step that is not legal, as `from → to`, or null. */
+/** Returns the first illegal step as `from → to`, or null. */
 export function findIllegalTransition(states: readonly string[]): string | null {
   for (const [index, to] of states.entries()) {
     const from = states[index - 1]
@@ -34,13 +34,13 @@ export function findIllegalTransition(states: readonly string[]): string | null 
   return null
 }
 
-/** The status that a history tells up to a sequence; undefined where it tells of none. */
+/** Returns the status of a history at a sequence. Undefined where the history has none. */
 export function findStatusAt(events: readonly JsonMap[], sequence: number): unknown {
   const told = events.filter((event) => event.type === 'job_status' || event.type === 'job_terminal')
   return told.findLast((event) => Number(event.sequence) <= sequence)?.status
 }
 
-/** Whether `seen`, without repetitions, is found in `all` in the same order. */
+/** Whether `seen`, without repetitions, is contained in `all` in the same order. */
 export function isSubsequence(seen: readonly string[], all: readonly string[]): boolean {
   let at = 0
   const distinct = seen.filter((state, index) => state !== seen[index - 1])

@@ -1,4 +1,4 @@
-// The doors to a job's state: what is not there, what each answers, and the list.
+// Checks of the operations that return a job's state: missing jobs, equal answers, and the list.
 
 import { CheckFindings, expect } from '../check-outcomes.ts'
 import { readJob } from '../job-actions.ts'
@@ -28,7 +28,7 @@ export async function checkJobNotFound(t: SuiteContext): Promise<void> {
       answer.status === 404 && mapOf(error).type === 'job_not_found' && (code ?? 'JOB_NOT_FOUND') === 'JOB_NOT_FOUND'
     const alike = isSameJson(answer.body, answers[0]!.body)
     findings.addCase(right && alike, () => ({
-      finding: 'no job is not the same JOB_NOT_FOUND',
+      finding: 'a missing job is not answered with the same JOB_NOT_FOUND',
       ...toEvidenceParts(answer),
     }))
   }
@@ -47,7 +47,7 @@ export async function checkTransportsAgree(t: SuiteContext): Promise<void> {
     }
     for (const [door, snapshot] of doors) {
       findings.addCase(isSameJson(snapshot, final), () => ({
-        finding: `${door} answers otherwise`,
+        finding: `${door} answers differently`,
         answer: { snapshot, final },
       }))
     }

@@ -1,4 +1,4 @@
-// States over whole runs: what snapshots say, what cancellation and resumption do.
+// Checks of states over whole runs: snapshots, cancellation and resumption.
 
 import { CheckFindings, CheckSkipped, expect } from '../check-outcomes.ts'
 import {
@@ -32,7 +32,10 @@ export const stateChecks: AreaChecks<'states'> = {
     const findings = new CheckFindings()
     for (const { name, snapshots, final } of await observeAllRuns(t)) {
       const step = findIllegalTransition(snapshots.map(({ status }) => String(status)))
-      findings.addCase(step === null, () => ({ finding: `the run ${name} goes ${step}`, answer: final }))
+      findings.addCase(step === null, () => ({
+        finding: `the run ${name} has the illegal step ${step}`,
+        answer: final,
+      }))
     }
     findings.throwIfBroken('')
   },
@@ -52,7 +55,7 @@ export const stateChecks: AreaChecks<'states'> = {
   },
   'server.states.result-when-completed': createSnapshotCheck(
     (one) => (one.status === 'completed') === (mapOf(one).result !== null && one.result !== undefined),
-    'a result is missing, or there too early',
+    'a result is missing, or comes too early',
   ),
   'server.states.error-when-failed': createSnapshotCheck(({ status, error, result }) => {
     const { message, type } = mapOf(error)
@@ -61,23 +64,23 @@ export const stateChecks: AreaChecks<'states'> = {
   'server.states.queue-position': async (t) => {
     await createSnapshotCheck(({ status, queue_position }) => {
       return status === 'queued' ? Number(queue_position) >= 1 : queue_position === null
-    }, 'queue_position does not fit the state')(t)
+    }, 'queue_position contradicts the state')(t)
   },
   'server.states.waiting': createSnapshotCheck(({ status, waiting }) => {
     return Array.isArray(waiting) && (status === 'suspended') === waiting.length > 0
-  }, 'waiting does not fit the state'),
+  }, 'waiting contradicts the state'),
   'server.states.resumed': async (t) => {
     const { final, job_id, snapshots } = await observeCompletedRun(t)
     const [waited] = listOf(snapshots.find(({ status }) => status === 'suspended')?.waiting).map(mapOf)
     const { name, kind, node_id, schema } = waited ?? {}
     const told = name === 'answer' && kind === 'value' && node_id === 'wait' && isSameJson(schema, { type: 'string' })
-    expect(told, 'it does not say what it waits for', {}, waited)
+    expect(told, 'the snapshot does not say what the job waits for', {}, waited)
     const { answer } = mapOf(mapOf(final.result).outputs)
     expect(answer === 'forty-two', 'the value is not in the outputs', { value: 'forty-two' }, final)
     if (!t.hasOperation('resumeJob')) return
     const again = await t.call('resumeJob', { values: { id: job_id } }, { json: { value: 'again' } })
     const { request, answer: got } = toEvidenceParts(again)
-    expect(again.status === 409, `a job that waits for nothing answers ${again.status}, not 409`, request, got)
+    expect(again.status === 409, `a job that is not waiting for a value answers ${again.status}, not 409`, request, got)
     await checkRefusedValue(t)
   },
   'server.states.cancel-queued': checkCancelQueued,
@@ -91,7 +94,7 @@ export const stateChecks: AreaChecks<'states'> = {
     const step = findIllegalTransition(answers.map(({ status }) => String(status)))
     expect(
       step === null && isSameJson(answers.at(-1), final),
-      'cancelling again changes something',
+      'a second cancellation has an effect',
       {},
       { answers, final },
     )
@@ -101,7 +104,7 @@ export const stateChecks: AreaChecks<'states'> = {
     for (const { job_id, final, name } of await observeAllRuns(t)) {
       const answer = await cancelJob(t, job_id)
       findings.addCase(isSameJson(answer, final), () => ({
-        finding: `the ended run ${name} is answered otherwise`,
+        finding: `the ended run ${name} is answered differently`,
         answer: { answer, final },
       }))
     }
@@ -139,11 +142,10 @@ function createSnapshotCheck(right: (snapshot: JsonMap) => boolean, finding: str
 
 async function checkCancelQueued(t: SuiteContext): Promise<void> {
   const { snapshots, status } = await createQueuedJob(t)
-  if (status !== 'queued')
-    throw new CheckSkipped(`no job could be brought to wait in the queue: it was ${String(status)}`)
+  if (status !== 'queued') throw new CheckSkipped(`no job could be made to wait in the queue: it was ${String(status)}`)
   const final = snapshots.at(-1)!
   const right = final.status === 'cancelled' && final.started_at === null
-  expect(right, 'a queued job that is cancelled has run, or is not cancelled', {}, final)
+  expect(right, 'a cancelled queued job has run, or is not cancelled', {}, final)
 }
 
 async function checkRefusedValue(t: SuiteContext): Promise<void> {
@@ -151,7 +153,12 @@ async function checkRefusedValue(t: SuiteContext): Promise<void> {
   await pollJobUntil(t, job_id, ({ status }) => status === 'suspended')
   const refused = await t.call('resumeJob', { values: { id: job_id } }, { json: { value: 42 } })
   const { request, answer } = toEvidenceParts(refused)
-  expect(refused.status === 422, `a value that its schema refuses is ${refused.status}, not 422`, request, answer)
+  expect(
+    refused.status === 422,
+    `a value that its schema refuses is answered with ${refused.status}, not 422`,
+    request,
+    answer,
+  )
   const { status } = await readSnapshot(t, job_id)
   await cancelJob(t, job_id)
   expect(status === 'suspended', `after a refused value the job is ${String(status)}`, request)
@@ -167,7 +174,7 @@ async function checkAcknowledgedCancel(t: SuiteContext): Promise<void> {
     const snapshot = mapOf(answer.snapshot)
     const right = answer.job_id === job_id && answer.status === snapshot.status && snapshot.job_id === job_id
     const asked = answer.cancel_requested === !isTerminal(snapshot)
-    findings.addCase(right && asked, () => ({ finding: 'answer and snapshot disagree', answer }))
+    findings.addCase(right && asked, () => ({ finding: 'the answer and the snapshot disagree', answer }))
     await waitForJobEnd(t, job_id)
   }
   findings.throwIfBroken('')

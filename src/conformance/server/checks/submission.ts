@@ -1,4 +1,4 @@
-// Submissions: at most once under their key, and only what a preflight lets pass.
+// Checks of submissions: at most one job for a key, and no job without a passed preflight.
 
 import { CheckSkipped, expect } from '../check-outcomes.ts'
 import {
@@ -25,18 +25,18 @@ export const submissionChecks: AreaChecks<'submission'> = {
     const told = ack.client_request_id === json.client_request_id && ack.duplicate === false
     const queued = ack.status === 'queued' ? Number(ack.queue_position) >= 1 : ack.queue_position === null
     const admitted = ['accepted', 'queued'].includes(String(ack.status)) && queued
-    expect(answer.status === 202 && told && admitted, 'the acknowledgement does not fit the submission', request, got)
+    expect(answer.status === 202 && told && admitted, 'the acknowledgement contradicts the submission', request, got)
     const { runnable, level } = mapOf(ack.preflight)
     expect(
       runnable === true && level === 'execution',
-      'its preflight is not one that passed at execution',
+      'its preflight did not pass at the level execution',
       request,
       got,
     )
     const there = await readJob(t, String(ack.job_id))
-    expect(there.status === 200, 'an acknowledged job is not there', request, toEvidenceParts(there))
+    expect(there.status === 200, 'an acknowledged job is missing', request, toEvidenceParts(there))
     const location = await t.target.send('GET', new URL(String(answer.headers.location), t.target.url).pathname)
-    expect(mapOf(location.body).job_id === ack.job_id, 'Location does not lead to the job', request, got)
+    expect(mapOf(location.body).job_id === ack.job_id, 'Location does not name the job', request, got)
   },
   'server.submission.duplicate': async (t) => {
     const json = await createGreetingSubmission(t)
@@ -91,7 +91,7 @@ export const submissionChecks: AreaChecks<'submission'> = {
     const right = ids.size === 1 && originals.length === 1 && answers.every(({ status }) => status === 202)
     expect(
       right,
-      'equal submissions at once do not make one job',
+      'equal concurrent submissions do not create exactly one job',
       json,
       answers.map(({ body }) => body),
     )
@@ -124,11 +124,11 @@ export const submissionChecks: AreaChecks<'submission'> = {
     const { job_id, duplicate } = mapOf(reply.result)
     expect(job_id === readJobId(first) && duplicate === true, 'the socket does not know the key', json, reply)
     const other = await socket.request('submit_job', { ...json, inputs: { name: 'Bob' } })
-    expect(other.error?.code === 'IDEMPOTENCY_CONFLICT', 'the socket takes the key for another request', json, other)
+    expect(other.error?.code === 'IDEMPOTENCY_CONFLICT', 'the socket accepts the key for another request', json, other)
   },
   'server.submission.queued': async (t) => {
     const { snapshots, status } = await createQueuedJob(t)
-    if (status === 'suspended') throw new CheckSkipped('a suspended job does not hold up the next one of its workflow')
+    if (status === 'suspended') throw new CheckSkipped('a suspended job does not delay the next job of its workflow')
     expect(status === 'queued', `the second job is ${String(status)}`, { concurrent: false }, snapshots)
   },
 }
@@ -150,12 +150,17 @@ function readJobId({ body }: SuiteAnswer): string {
 function expectDuplicate(first: SuiteAnswer, again: SuiteAnswer): void {
   const { request, answer } = toEvidenceParts(again)
   const right = again.status === 202 && readJobId(again) === readJobId(first) && mapOf(again.body).duplicate === true
-  expect(right, `it is no duplicate of ${readJobId(first)}`, request, answer)
+  expect(right, `the answer is not a duplicate of ${readJobId(first)}`, request, answer)
 }
 
 function expectError(answer: SuiteAnswer, status: number, code: string): void {
   const { request, answer: got } = toEvidenceParts(answer)
-  expect(answer.status === status && mapOf(answer.body).code === code, `it is no ${status} ${code}`, request, got)
+  expect(
+    answer.status === status && mapOf(answer.body).code === code,
+    `the answer is not ${status} ${code}`,
+    request,
+    got,
+  )
 }
 
 async function checkPreflightFailed(t: SuiteContext): Promise<void> {
@@ -170,7 +175,7 @@ async function checkPreflightFailed(t: SuiteContext): Promise<void> {
   if (t.hasOperation('listJobs')) {
     const query = `workflow_id=${encodeURIComponent(stored.id)}`
     const jobs = listOf((await t.callExpecting('listJobs', 200, { query })).body)
-    expect(jobs.length === 0, 'a refused submission has made a job', {}, pluckTexts(jobs, 'job_id'))
+    expect(jobs.length === 0, 'a refused submission created a job', {}, pluckTexts(jobs, 'job_id'))
   }
   const torn = await storeOwnWorkflow(t, 'torn', brokenGraphs.unknown_handle)
   expectError(await submitJob(t, createSubmission(torn, { name: 'Ada' })), 422, 'INVALID_WORKFLOW_GRAPH')

@@ -20,17 +20,12 @@ export const uploadChecks: AreaChecks<'uploads'> = {
     )
     const { uri, name, size, content_type } = mapOf(answer.body)
     const told = name === 'notes.txt' && size === UPLOADED_BYTES.length && String(content_type).startsWith('text/plain')
-    expect(told, 'name, size or content type are not what was sent', { bytes: UPLOADED_BYTES.length }, answer.body)
+    expect(told, 'name, size or content type differ from the request', { bytes: UPLOADED_BYTES.length }, answer.body)
     expect(String(uri).startsWith('/api/storage/'), 'the uri is not under /api/storage/', {}, answer.body)
     if (!t.hasOperation('getObject')) return
     const read = await t.target.send('GET', String(uri))
     const equal = read.status === 200 && UPLOADED_BYTES.equals(read.bytes)
-    expect(
-      equal,
-      'the uri does not read as the bytes that were sent',
-      { uri },
-      { status: read.status, text: read.text },
-    )
+    expect(equal, 'the uri does not return the bytes that were sent', { uri }, { status: read.status, text: read.text })
   },
   'server.uploads.no-trace': async (t) => {
     t.requireOperations('uploadTemporaryAsset', 'listAssets')
@@ -43,7 +38,7 @@ export const uploadChecks: AreaChecks<'uploads'> = {
       createMultipartForm([['file', 'traceless.txt', UPLOADED_BYTES]]),
     )
     const after = await listed()
-    expect(isSameJson(before, after), 'the list of assets has changed by an upload', before, after)
+    expect(isSameJson(before, after), 'an upload changes the list of assets', before, after)
   },
   'server.uploads.bad-parts': async (t) => {
     t.requireOperations('uploadTemporaryAsset')
@@ -64,7 +59,7 @@ export const uploadChecks: AreaChecks<'uploads'> = {
     for (const [what, asked] of cases) {
       const answer = await t.call('uploadTemporaryAsset', {}, asked)
       findings.addCase(answer.status === 400, () => ({
-        finding: `${what} is ${answer.status}, not 400`,
+        finding: `${what} is answered with ${answer.status}, not 400`,
         ...toEvidenceParts(answer),
       }))
     }
@@ -81,28 +76,28 @@ export const uploadChecks: AreaChecks<'uploads'> = {
     )
     const { expires_at } = mapOf(answer.body)
     const later = Date.parse(String(expires_at)) > (readServerTime(answer) ?? Date.now())
-    expect(later, 'a file has expired as soon as it is stored', { date: answer.headers.date }, answer.body)
+    expect(later, 'a file expires as soon as it is stored', { date: answer.headers.date }, answer.body)
   },
   'server.uploads.content-type': async (t) => {
     t.requireOperations('uploadTemporaryAsset')
     const answer = await t.call('uploadTemporaryAsset', {}, { json: { file: 'x' } })
     const { request, answer: got } = toEvidenceParts(answer)
-    expect(answer.status === 415, `a JSON body is ${answer.status}, not 415`, request, got)
+    expect(answer.status === 415, `a JSON body is answered with ${answer.status}, not 415`, request, got)
   },
 }
 
-/** The form without its last delimiter; the request itself is whole. */
+/** Removes the last delimiter of the form. The request itself is complete. */
 function truncateForm({ raw, content_type }: SuiteRequest): SuiteRequest {
   return { raw: (raw as Buffer).subarray(0, -40), content_type }
 }
 
-/** The largest limit that is tried. */
+/** The largest tested limit. */
 const MAX_TRIED_BYTES = 8 * 1024 * 1024
 
 async function checkSizeLimit(t: SuiteContext): Promise<void> {
   t.requireOperations('uploadTemporaryAsset')
   const limit = Number(mapOf((await readCapabilities(t)).limits).max_upload_bytes)
-  if (!(limit <= MAX_TRIED_BYTES)) throw new CheckSkipped(`files of ${limit} bytes are not tried`)
+  if (!(limit <= MAX_TRIED_BYTES)) throw new CheckSkipped(`files of ${limit} bytes are not tested`)
   await t.callExpecting(
     'uploadTemporaryAsset',
     201,
@@ -116,5 +111,10 @@ async function checkSizeLimit(t: SuiteContext): Promise<void> {
   )
   const { answer: got } = toEvidenceParts(answer)
   const right = answer.status === 413 && mapOf(answer.body).code === 'UPLOAD_TOO_LARGE'
-  expect(right, `a file of ${limit + 1} bytes is no 413 UPLOAD_TOO_LARGE`, { max_upload_bytes: limit }, got)
+  expect(
+    right,
+    `a file of ${limit + 1} bytes is not answered with 413 UPLOAD_TOO_LARGE`,
+    { max_upload_bytes: limit },
+    got,
+  )
 }

@@ -336,8 +336,8 @@ describe('the bytes of a stream', () => {
       /too often/,
     ],
     ['are a line without an end', { events: ['{}'], floods: 'line' }, 'too_large', /too large/],
-    ['stop', { text: ['a', 'b'], hangs: 2 }, 'timed_out', /fell silent/],
-    ['never begin', { hangs: 'head' }, 'timed_out', /did not begin/],
+    ['stop', { text: ['a', 'b'], hangs: 2 }, 'timed_out', /stopped in the middle/],
+    ['never begin', { hangs: 'head' }, 'timed_out', /did not start its answer/],
   ] as readonly (readonly [string, Script, ProviderFault, RegExp])[]) {
     test(`fail where they ${what}`, async () => {
       await using asking = await startAsking({ ...answering(script), times: { head_ms: 60, idle_timeout_ms: 60 } })
