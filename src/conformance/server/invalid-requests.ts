@@ -38,7 +38,8 @@ interface RequestDraft {
 }
 
 function listInvalidRequests(info: OperationInfo, kind: InvalidRequestKind, known: SurveyFacts): RequestDraft[] {
-  const values = { file: 'x', resource: 'x', path: 'x', provider: 'x', ...createPathValues(info, known) }
+  const names = [...info.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+  const values = { ...Object.fromEntries(names.map((name) => [name, 'x'])), ...createPathValues(info, known) }
   const body = findJsonBody(info)
   const valid = body?.examples.map((example) => replaceExampleIds(example, known))[0]
   if (kind === 'unknown-query' || kind === 'query-values') return listInvalidQueries(info, kind, values, valid)
