@@ -65,6 +65,11 @@ function inBrowser() {
   test('shows every HTTP operation with its marker', () =>
     reading('', async (page) => {
       await page.locator('#operations-workflows-runWorkflow').waitFor()
+      await showPlanned(page)
+      await page
+        .locator('.opblock')
+        .nth(operationManifest.length - 1)
+        .waitFor()
       assert.equal(await page.locator('.opblock').count(), operationManifest.length)
       for (const { tag, operationId, implementation } of operationManifest) {
         const labels = page.locator(`#operations-${tag}-${operationId} .badges .badge`)
@@ -96,6 +101,7 @@ function inBrowser() {
       assert.match(await answer.innerText(), /200[\s\S]*"status": "ok"/)
       const planned = operationManifest.find(({ implementation }) => implementation === 'planned')
       if (!planned) return
+      await showPlanned(page)
       const refused = page.locator(`#operations-${planned.tag}-${planned.operationId}`)
       await refused.click()
       await refused.locator('.responses-inner').waitFor()
@@ -126,6 +132,7 @@ function inBrowser() {
         channels: Record<string, { messages: Record<string, Message> }>
       }
       await page.locator('#sockets-ws-run_job').waitFor()
+      await showPlanned(page)
       const marked = Object.entries(channels).flatMap(([channel, { messages }]) =>
         Object.entries(messages).map(([key, message]) => [channel, key, message['x-svc-implementation']] as const),
       )
@@ -218,6 +225,11 @@ function inBrowser() {
       },
       { viewport: PHONE },
     ))
+}
+
+/** Shows what is hidden at first, as it is not served yet. */
+async function showPlanned(page: Page): Promise<void> {
+  await page.getByLabel('Show planned').check()
 }
 
 interface BrowserParent {

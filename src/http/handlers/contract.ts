@@ -37,6 +37,8 @@ const SCRIPTS = [
   'limits',
   'forms',
   'guide',
+  'choices',
+  'selection',
 ]
 const STYLES = ['page', 'http', 'sockets', 'guide']
 

@@ -1,7 +1,8 @@
 // The OpenAPI document, shown by Swagger UI. What the contract adds to an operation is in operations.js.
 import { element } from './dom.js'
 import { emptyForms, filesLast, formsPlugin } from './forms.js'
-import { markersPlugin, matches, operationsOf } from './operations.js'
+import { markersPlugin, operationsOf } from './operations.js'
+import { select } from './selection.js'
 import { readDocument, resolver } from './source.js'
 
 /**
@@ -30,18 +31,13 @@ export async function mount(host) {
     queryConfigEnabled: false,
     persistAuthorization: false,
   })
-  return { version: source.info.version, filter: filterOf(ui, operations), follow: (hash) => follow(ui, hash) }
-}
-
-/**
- * @param {any} ui
- * @param {import('./operations.js').Operations} operations
- */
-function filterOf(ui, operations) {
-  return (/** @type {string} */ phrase) => {
-    ui.layoutActions.updateFilter(phrase === '' ? false : phrase)
-    const matching = [...operations.values()].filter((operation) => matches(operation, phrase)).length
-    return { matching, all: operations.size }
+  return {
+    version: source.info.version,
+    filter(selection) {
+      ui.layoutActions.updateFilter(selection)
+      return select([...operations.values()], selection)
+    },
+    follow: (hash) => follow(ui, hash),
   }
 }
 

@@ -1,5 +1,6 @@
 // What the contract says of each operation beyond OpenAPI, as labels and a filter for Swagger UI.
 import { MARKERS } from './dom.js'
+import { select } from './selection.js'
 
 // Most operations need a caller that the server knows: only the others are labelled.
 /** @type {Record<string, string>} */
@@ -9,7 +10,7 @@ const ACCESS = {
 }
 
 /**
- * @typedef {{ path: string, method: string, implementation: string, access: string, text: string }} Operation
+ * @typedef {import('./selection.js').Entry & { access: string }} Operation
  * @typedef {Map<string, Operation>} Operations by method and path
  */
 
@@ -31,29 +32,30 @@ export function operationsOf({ paths }) {
       const implementation = operation['x-svc-implementation'] ?? ''
       const access = operation['x-svc-access'] ?? 'principal'
       const text = [method, path, operationId, summary, ...tags, implementation, access].join(' ').toLowerCase()
-      operations.set(keyOf(method, path), { path, method, implementation, access, text })
+      operations.set(keyOf(method, path), { link: `#/${tags[0]}/${operationId}`, implementation, access, text })
     }
   }
   return operations
 }
 
 /**
- * A plugin of Swagger UI: labels in the summary of each operation, no trying out of what is not served, and a filter
- * that looks at everything a summary shows.
+ * A plugin of Swagger UI: labels in the summary of each operation, no trying out of what is not served, and a selection
+ * in place of its own filter.
  * @param {Operations} operations
  */
 export function markersPlugin(operations) {
   const served = (/** @type {unknown} */ _state, /** @type {string} */ path, /** @type {string} */ method) =>
     operations.get(keyOf(method, path))?.implementation !== 'planned'
   return (/** @type {any} */ { React }) => ({
-    wrapComponents: { OperationSummaryPath: withLabels(React, operations) },
+    wrapComponents: { OperationSummaryPath: withLabels(React, operations), FilterContainer: () => () => null },
     statePlugins: {
       // Its own scrolling knows nothing of the bar on top.
       layout: { wrapActions: { scrollToElement: () => (/** @type {Element} */ target) => target.scrollIntoView() } },
       spec: { wrapSelectors: { allowTryItOutFor: () => served } },
     },
     fn: {
-      opsFilter: (/** @type {any} */ tags, /** @type {string} */ phrase) => filterTags(tags, phrase, operations),
+      opsFilter: (/** @type {any} */ tags, /** @type {import('./selection.js').Selection} */ selection) =>
+        filterTags(tags, new Set(select([...operations.values()], selection).matching), operations),
     },
   })
 }
@@ -94,30 +96,13 @@ function labelsOf(operation) {
 
 /**
  * @param {any} tags Immutable: tag → {operations: list of {method, path}}
- * @param {string} phrase
+ * @param {Set<Operation>} shown
  * @param {Operations} operations
  */
-function filterTags(tags, phrase, operations) {
+function filterTags(tags, shown, operations) {
+  const isShown = (/** @type {any} */ entry) =>
+    shown.has(/** @type {Operation} */ (operations.get(keyOf(entry.get('method'), entry.get('path')))))
   return tags
-    .map((/** @type {any} */ tag) =>
-      tag.set(
-        'operations',
-        tag.get('operations').filter((/** @type {any} */ entry) => {
-          const operation = operations.get(keyOf(entry.get('method'), entry.get('path')))
-          return operation !== undefined && matches(operation, phrase)
-        }),
-      ),
-    )
+    .map((/** @type {any} */ tag) => tag.set('operations', tag.get('operations').filter(isShown)))
     .filter((/** @type {any} */ tag) => tag.get('operations').size > 0)
-}
-
-/**
- * @param {Operation} operation
- * @param {string} phrase
- */
-export function matches({ text }, phrase) {
-  return phrase
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word))
 }

@@ -1,16 +1,21 @@
-// The page's frame: which of the two documents is shown, the search box and the colours.
+// The page's frame: which of the two documents is shown, what of it is hidden, and the colours.
 // How a document is shown belongs to http.js and sockets.js, which are loaded when they are first needed.
+import { readChoice, storeChoice } from './choices.js'
 import { element } from './dom.js'
 import { startTheme } from './theme.js'
 
 /**
- * A shown document. `filter` takes the search box's text and gives back how many entries match and how many there are;
- * `follow` brings what the address names into view.
- * @typedef {{ filter(phrase: string): { matching: number, all: number }, follow(hash: string): void, version: string }} View
+ * A shown document. `filter` shows the entries that are selected, and returns them; `follow` brings what the address names into view.
+ * @typedef {import('./selection.js').Selection} Selection
+ * @typedef {import('./selection.js').Selected} Selected
+ * @typedef {{ filter(selection: Selection): Selected, follow(hash: string): void, version: string }} View
  */
+
+const PLANNED_KEY = 'reference-planned'
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id))
 const search = /** @type {HTMLInputElement} */ (byId('search'))
+const planned = /** @type {HTMLInputElement} */ (byId('planned'))
 
 const tabs = {
   http: { source: 'openapi.json', load: () => import('./http.js') },
@@ -65,8 +70,8 @@ async function load(name) {
 /** @param {View} view */
 function filter(view) {
   const phrase = search.value.trim()
-  const { matching, all } = view.filter(phrase)
-  byId('matches').textContent = phrase === '' ? '' : `${matching} of ${all}`
+  const { matching, all } = view.filter({ phrase, planned: planned.checked, hash: location.hash })
+  byId('matches').textContent = phrase === '' ? '' : `${matching.length} of ${all.length}`
 }
 
 search.addEventListener('input', async () => {
@@ -74,6 +79,12 @@ search.addEventListener('input', async () => {
   if (!view) return
   filter(view)
   scrollTo({ top: 0 })
+})
+planned.checked = readChoice(PLANNED_KEY) === 'shown'
+planned.addEventListener('change', async () => {
+  storeChoice(PLANNED_KEY, planned.checked ? 'shown' : 'hidden')
+  const view = await load(currentTab())
+  if (view) filter(view)
 })
 addEventListener('keydown', (event) => {
   const typing = event.target instanceof Element && event.target.closest('input, textarea, select')

@@ -4,6 +4,7 @@ import { badge, element, MARKERS } from './dom.js'
 import { markdown } from './markdown.js'
 import { anchor, messageCard } from './message.js'
 import { schemaBody } from './schema.js'
+import { select } from './selection.js'
 import { readDocument, resolver } from './source.js'
 
 /** @typedef {import('./channels.js').Channel} Channel */
@@ -71,9 +72,10 @@ function channelLinks({ key, address, groups }) {
 
 /** @param {import('./message.js').Message} entry */
 function messageLink(entry) {
+  const link = `#${anchor(entry)}`
   const marker = entry.message['x-svc-implementation'] ?? ''
   const dot = element('span', { class: `dot dot-${marker}`, title: marker })
-  return element('li', { 'data-entry': anchor(entry) }, element('a', { href: `#${anchor(entry)}` }, dot, entry.key))
+  return element('li', { 'data-entry': link }, element('a', { href: link }, dot, entry.key))
 }
 
 /**
@@ -124,20 +126,24 @@ function handshake({ bindings }, resolve) {
  * @param {Channel[]} channels
  */
 function filterOf(host, channels) {
-  const entries = channels.flatMap(({ groups }) => groups.flatMap(({ messages }) => messages))
-  const index = entries.map((entry) => ({ id: anchor(entry), text: searchText(entry) }))
-  return (/** @type {string} */ phrase) => {
-    const words = phrase.toLowerCase().split(/\s+/).filter(Boolean)
-    const shown = new Set(index.filter(({ text }) => words.every((word) => text.includes(word))).map(({ id }) => id))
-    for (const { id } of index) {
-      for (const found of host.querySelectorAll(`#${id}, [data-entry="${id}"]`)) {
-        Object.assign(found, { hidden: !shown.has(id) })
+  const messages = channels.flatMap(({ groups }) => groups.flatMap((group) => group.messages))
+  const entries = messages.map((entry) => ({
+    link: `#${anchor(entry)}`,
+    implementation: entry.message['x-svc-implementation'],
+    text: searchText(entry),
+  }))
+  return (/** @type {import('./selection.js').Selection} */ selection) => {
+    const selected = select(entries, selection)
+    const shown = new Set(selected.matching)
+    for (const entry of entries) {
+      for (const found of host.querySelectorAll(`${entry.link}, [data-entry="${entry.link}"]`)) {
+        Object.assign(found, { hidden: !shown.has(entry) })
       }
     }
-    hideEmpty(host, words.length > 0)
+    hideEmpty(host, selection.phrase !== '')
     const nothing = /** @type {HTMLElement} */ (host.querySelector('.nothing'))
     nothing.hidden = shown.size > 0
-    return { matching: shown.size, all: index.length }
+    return selected
   }
 }
 

@@ -1,4 +1,5 @@
 // The colours: as the system says, light or dark. The choice stays in this browser.
+import { readChoice, storeChoice } from './choices.js'
 
 const KEY = 'reference-colours'
 const CHOICES = /** @type {const} */ ({
@@ -22,7 +23,7 @@ export function startTheme(button) {
   }
   button.addEventListener('click', () => {
     choice = CHOICES[choice].next
-    store(choice)
+    storeChoice(KEY, choice)
     apply()
   })
   preference.addEventListener('change', apply)
@@ -31,19 +32,6 @@ export function startTheme(button) {
 
 /** @returns {keyof typeof CHOICES} */
 function stored() {
-  try {
-    const value = localStorage.getItem(KEY)
-    return value === 'light' || value === 'dark' ? value : 'system'
-  } catch {
-    return 'system'
-  }
-}
-
-/** @param {string} choice */
-function store(choice) {
-  try {
-    localStorage.setItem(KEY, choice)
-  } catch {
-    // Storage is switched off: the choice holds until the page is left.
-  }
+  const value = readChoice(KEY)
+  return value === 'light' || value === 'dark' ? value : 'system'
 }
