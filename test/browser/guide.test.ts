@@ -65,12 +65,12 @@ function inBrowser() {
   test('the guide shows no search box, and its links lead to the reference and back', () =>
     reading('guide', async (page) => {
       assert.equal(await page.locator('#search-box').isVisible(), false)
-      await page.getByRole('link', { name: 'node catalogue' }).click()
-      await page.getByRole('link', { name: 'text.Case' }).click()
+      await follow(page, 'node catalogue')
+      await follow(page, 'text.Case')
       assert.equal(await page.locator('h1').innerText(), 'text.Case')
-      await page.getByRole('link', { name: 'Sockets' }).click()
+      await follow(page, 'Sockets')
       await page.locator('#view-sockets h2').first().waitFor()
-      await page.getByRole('link', { name: 'Guide' }).click()
+      await follow(page, 'Guide')
       assert.equal(await page.locator('h1').innerText(), 'Guide')
     }))
 
@@ -82,4 +82,10 @@ function inBrowser() {
       await page.goto(`${server.url}/docs/nodes`)
       assert.equal(await page.locator('html').getAttribute('class'), 'dark-mode')
     }))
+}
+
+/** Follows a link once the page has loaded everything, its icon too: what is still under way would fail. */
+async function follow(page: Page, name: string): Promise<void> {
+  await page.waitForLoadState('networkidle')
+  await page.getByRole('link', { name }).click()
 }
