@@ -39,8 +39,9 @@ const SCRIPTS = [
   'guide',
   'choices',
   'selection',
+  'quick-start',
 ]
-const STYLES = ['page', 'http', 'sockets', 'guide']
+const STYLES = ['page', 'http', 'sockets', 'guide', 'quick-start']
 
 /** All files that the page may load. No other file can be read. */
 const REFERENCE_FILES: ReadonlyMap<string, ReferenceFile> = new Map([

@@ -2,6 +2,7 @@
 // How a document is shown belongs to http.js and sockets.js, which are loaded when they are first needed.
 import { readChoice, storeChoice } from './choices.js'
 import { element } from './dom.js'
+import { startQuickStart } from './quick-start.js'
 import { startTheme } from './theme.js'
 
 /**
@@ -50,7 +51,7 @@ async function show() {
 
 /** @param {'http' | 'sockets'} name */
 async function load(name) {
-  const host = byId(`view-${name}`)
+  const host = /** @type {HTMLElement} */ (byId(`view-${name}`).querySelector('.document'))
   if (!views.has(name)) {
     host.replaceChildren(element('p', { class: 'notice' }, 'Loading …'))
     views.set(
@@ -72,6 +73,7 @@ function filter(view) {
   const phrase = search.value.trim()
   const { matching, all } = view.filter({ phrase, planned: planned.checked, hash: location.hash })
   byId('matches').textContent = phrase === '' ? '' : `${matching.length} of ${all.length}`
+  byId('quick-start').hidden = phrase !== ''
 }
 
 search.addEventListener('input', async () => {
@@ -94,4 +96,5 @@ addEventListener('keydown', (event) => {
 })
 addEventListener('hashchange', show)
 startTheme(byId('theme'))
+startQuickStart()
 await show()
