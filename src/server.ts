@@ -179,8 +179,8 @@ async function startServer(
   const unreadable = ({ name: provider, left_out }: Provider) =>
     log.warn({ provider, left_out }, 'a model list has unreadable entries: they are skipped')
   const slices = new TimeSliceScheduler()
-  const listings = new ModelListCache({ now: () => platform.now(), slices, unreadable })
-  const models = new ModelService({ providers, listings, slices })
+  const model_lists = new ModelListCache({ now: () => platform.now(), slices, unreadable })
+  const models = new ModelService({ providers, model_lists, slices })
   const services = createServices(
     config,
     models,
@@ -228,9 +228,9 @@ async function startServer(
       slices,
       metrics,
     }
-    const parts = { ...known, object_stores, downloads, listings, upload_pace, spilled, stopping: stopping.signal }
-    const context = composeContext(config, parts, overrides, () => config.public_url ?? state.url)
-    const recovered = await context.jobs.restore()
+    const parts = { ...known, object_stores, downloads, model_lists, upload_pace, spilled, stopping: stopping.signal }
+    const { context, ledger } = composeContext(config, parts, overrides, () => config.public_url ?? state.url)
+    const recovered = await context.runs.jobs.restore()
     if (recovered.running + recovered.waiting + recovered.ended > 0)
       log.info(recovered, 'jobs of an earlier process are resumed')
     const interrupted = await context.chat.turns.restore()
@@ -247,10 +247,10 @@ async function startServer(
     const own_port = (http.address() as AddressInfo).port
     if (config.probe_local_models)
       scheduleModelServerDiscovery(context, { client, own_port, servers: overrides.local_servers })
-    context.retention.start()
-    context.previews.start()
-    context.folder_removals.begin()
-    context.jobs.startRestored()
+    context.runs.retention.start()
+    context.assets.previews.start()
+    context.assets.folder_removals.begin()
+    context.runs.jobs.startRestored()
     if (heapShareBytes(1) >= WARM_UP_HEAP_BYTES)
       setTimeout(
         () => void warmUp().catch((error) => context.log.error({ err: error }, 'the warm-up failed')),
@@ -258,21 +258,21 @@ async function startServer(
       ).unref()
     const close = callOnce(async (drain_ms: number) => {
       context.chat.turns.close()
-      await context.jobs.drain(drain_ms)
+      await context.runs.jobs.drain(drain_ms)
       await context.chat.turns.end()
       stopping.abort()
-      await context.retention[Symbol.asyncDispose]()
-      await context.previews[Symbol.asyncDispose]()
-      await context.folder_removals[Symbol.asyncDispose]()
+      await context.runs.retention[Symbol.asyncDispose]()
+      await context.assets.previews[Symbol.asyncDispose]()
+      await context.assets.folder_removals[Symbol.asyncDispose]()
       await gateway.close()
       await downloads[Symbol.asyncDispose]()
       await closeListener(http)
-      context.payloads.close()
-      await context.tokens.access[Symbol.asyncDispose]()
-      context.audit[Symbol.dispose]()
+      context.transport.payloads.close()
+      await context.access.tokens.access[Symbol.asyncDispose]()
+      context.access.audit[Symbol.dispose]()
       await services[Symbol.asyncDispose]()
       await client[Symbol.asyncDispose]()
-      await context.ledger[Symbol.asyncDispose]()
+      await ledger[Symbol.asyncDispose]()
       await object_stores[Symbol.asyncDispose]()
       await spilled[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
@@ -306,7 +306,9 @@ const DISCOVERY_DELAY_MS = 200
 const DISCOVERY_TIMEOUT_MS = 60_000
 
 /** Adds the model servers that run on this machine, and logs them. */
-function scheduleModelServerDiscovery({ providers, config, log, stopping }: AppContext, parts: DiscoveryOptions): void {
+function scheduleModelServerDiscovery({ models, config, log, lifetime }: AppContext, parts: DiscoveryOptions): void {
+  const { providers } = models
+  const { stopping } = lifetime
   const discover = async () => {
     const found = await discoverModelServers(providers, { look_ms: DISCOVERY_TIMEOUT_MS, ...parts }, stopping)
     for (const { name, base_url } of found) log.info({ provider: name, base_url }, 'model server found')
@@ -368,7 +370,7 @@ interface ContextParts {
   readonly providers: ProviderRegistry
   readonly models: ModelService
   readonly slices: TimeSliceScheduler
-  readonly listings: ModelListCache
+  readonly model_lists: ModelListCache
   readonly downloads: DownloadService
   readonly metrics: Metrics
   readonly upload_pace: UploadStallDetector
@@ -382,7 +384,7 @@ function composeContext(
   parts: ContextParts,
   overrides: ServerOverrides,
   publicUrl: () => string,
-): AppContext {
+): { context: AppContext; ledger: SpendingLedger } {
   const { log, platform, store, services, redactor, vault, slices, metrics, stopping } = parts
   const contents = new BlobStore(store, parts.object_stores.contents, platform.now)
   const signatures = new UrlSigner(vault.signingKey('storage'))
@@ -424,7 +426,7 @@ function composeContext(
   const metered = createTokenMetering(metrics)
   const ledger = new SpendingLedger({ store, platform, log })
   const budgets = new BudgetEnforcer({ ...config, local_user: LOCAL_USER }, ledger, metrics)
-  const customerOf = (owner: OwnerScope) =>
+  const billingOf = (owner: OwnerScope) =>
     budgets.applyDailyLimits(
       owner,
       metered(createUnbilledContext((name) => secrets.providerKey(owner, name), ownerScopeKey(owner))),
@@ -451,7 +453,7 @@ function composeContext(
       services.forOwner({
         owner: userShareKey(owner),
         secret: (name) => secrets.value(owner, name),
-        customer: customerOf(owner),
+        customer: billingOf(owner),
         assets: { ...assetsOf(owner), ...createJobAssetAccess({ store, slices, contents, platform, previews }, owner) },
         vectors: new VectorStore(owner, { store, platform, slices: vector_slices }),
         tools: createToolAccess({ registry, workflow: createWorkflowLookup(workflows, owner, registry) }),
@@ -468,7 +470,7 @@ function composeContext(
     models: parts.models,
     workflows: workflow_models,
     redactorOf: (owner) => redactor.forOwner(ownerScopeKey(owner)),
-    customerOf,
+    billingOf,
     httpOf: (owner) => services.httpFor(userShareKey(owner)),
     assetsOf,
     platform,
@@ -483,7 +485,7 @@ function composeContext(
     platform,
     log,
     completions,
-    choices: { providers: parts.providers, listings: parts.listings, customerOf },
+    choices: { providers: parts.providers, model_lists: parts.model_lists, billingOf },
     tool_box: createWorkflowTools({ workflows, jobs, store, slices }),
     redacting: createOwnerRedactors(redactor),
     limits: overrides.chat_limits,
@@ -495,7 +497,7 @@ function composeContext(
     log,
     publicUrl,
     providers: parts.providers,
-    probes: new AvailabilityProbes({ listings: parts.listings, log }),
+    probes: new AvailabilityProbes({ model_lists: parts.model_lists, log }),
     credentials: secrets,
     provider_credentials: { value: (owner, name) => secrets.providerKey(owner, name) },
     runtimes: new Map((overrides.runtimes ?? []).map((runtime) => [runtime.name, runtime])),
@@ -526,56 +528,59 @@ function composeContext(
     early_keys: jobs.early_keys,
     fileSweeps,
   })
-  const started_at = platform.now()
-  const known = {
+  registerJobMetrics(metrics, { store, events, jobs })
+  const context: AppContext = {
     config,
     log,
+    metrics,
     platform,
-    slices,
-    reading,
-    payloads,
-    followed: new FollowQuota('jobs', overrides.max_followed_jobs ?? MAX_FOLLOWED_JOBS),
-    followed_threads: new FollowQuota('threads', overrides.max_followed_threads ?? MAX_FOLLOWED_THREADS),
-    held: new ResponseBuffers(log, {
-      most: overrides.max_response_buffer_bytes ?? maxResponseBufferBytes(config.max_body_bytes),
-    }),
-    redactor,
-    cursors,
-    vault,
-    limiter: new RateLimiter(config, platform),
-    audit,
-    tokens,
-    principalOf,
-    rechecks,
+    schedulers: { slices, reading },
+    lifetime: { started_at: platform.now(), stopping },
     store,
-    secrets,
-    settings,
-    assets,
-    library,
-    objects,
-    previews,
-    folder_removals,
-    temporary,
-    files,
-    upload_pace: parts.upload_pace,
-    own_requests: parts.own_requests,
-    registry,
-    providers: parts.providers,
-    listings: parts.listings,
-    models: parts.models,
-    downloads: parts.downloads,
-    customerOf,
-    ledger,
-    completions,
+    access: {
+      own_requests: parts.own_requests,
+      rate_limiter: new RateLimiter(config, platform),
+      authenticate: principalOf,
+      rechecker: rechecks,
+      tokens,
+      audit,
+    },
+    users: { settings, secrets, redactor, vault },
+    assets: { service: library, store: assets, objects, temporary, files, previews, folder_removals },
+    models: {
+      providers: parts.providers,
+      model_lists: parts.model_lists,
+      calls: parts.models,
+      billingOf,
+      completions,
+      workflow_models,
+      downloads: parts.downloads,
+    },
+    runs: {
+      store,
+      slices,
+      cursors,
+      log,
+      redactor,
+      registry,
+      workflows,
+      jobs,
+      events,
+      preflight,
+      retention,
+    },
     chat,
-    workflow_models,
-    events,
-    workflows,
-    jobs,
-    preflight,
+    transport: {
+      payloads,
+      response_buffers: new ResponseBuffers(log, {
+        most: overrides.max_response_buffer_bytes ?? maxResponseBufferBytes(config.max_body_bytes),
+      }),
+      followed_jobs: new FollowQuota('jobs', overrides.max_followed_jobs ?? MAX_FOLLOWED_JOBS),
+      followed_threads: new FollowQuota('threads', overrides.max_followed_threads ?? MAX_FOLLOWED_THREADS),
+      stall_detector: parts.upload_pace,
+    },
   }
-  registerJobMetrics(metrics, known)
-  return { ...known, retention, metrics, stopping, started_at }
+  return { context, ledger }
 }
 
 /** The redactor must know the secrets before anything stored is logged. Secrets of the environment belong to the local user outside of workspaces. */

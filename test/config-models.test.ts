@@ -191,12 +191,12 @@ test('a model of a server is called with the key of the caller, before that of t
   const ask = async (model: string): Promise<string> => {
     const body = { model, messages: [{ role: 'user' as const, content: 'Hi' }] }
     let text = ''
-    for await (const part of context.models.accessFor(context.customerOf(owner)).complete({ body, signal }))
+    for await (const part of context.models.calls.accessFor(context.models.billingOf(owner)).complete({ body, signal }))
       if (part.type === 'text') text += part.text
     return text
   }
   assert.equal(await ask('acme/gpt-4o'), 'Hello from upstream')
-  await context.secrets.put(owner, 'ACME_API_KEY', 'sk-of-the-caller')
+  await context.users.secrets.put(owner, 'ACME_API_KEY', 'sk-of-the-caller')
   assert.equal(await ask('gpt-4o'), 'Hello from upstream')
   const keys = upstream.posts.map(({ headers }) => headers.authorization)
   assert.deepEqual(keys, ['Bearer sk-of-the-operator', 'Bearer sk-of-the-caller'])
@@ -208,7 +208,7 @@ test('a bare name means the default provider, though others have it', async () =
   const settings = { SVC_MODEL_SERVERS: `acme=${upstream.base_url}`, SVC_DEFAULT_PROVIDER: 'acme' }
   const config = readConfig(settings, { host: '127.0.0.1', port: 0 })
   const providers = createConfiguredProviders({ config, client, more: [pricedProvider()] })
-  const models = new ModelService({ providers, listings: new ModelListCache({ now: () => 0 }) })
+  const models = new ModelService({ providers, model_lists: new ModelListCache({ now: () => 0 }) })
   const { provider } = await models.find(
     'small',
     createUnbilledContext(() => null),

@@ -15,8 +15,8 @@ export interface ModelChoice {
 
 export interface ModelChoiceParts {
   readonly providers: ProviderRegistry
-  readonly listings: ModelListCache
-  customerOf(owner: OwnerScope): BillingContext
+  readonly model_lists: ModelListCache
+  billingOf(owner: OwnerScope): BillingContext
 }
 
 /**
@@ -26,7 +26,7 @@ export interface ModelChoiceParts {
 export async function resolveModelName(
   choice: ModelChoice,
   owner: OwnerScope,
-  { providers, listings, customerOf }: ModelChoiceParts,
+  { providers, model_lists, billingOf }: ModelChoiceParts,
   signal: AbortSignal,
 ): Promise<string> {
   const model_name = readModelName(choice)
@@ -39,8 +39,8 @@ export async function resolveModelName(
     throw createModelNotFoundError(`There is no provider "${named?.slice(0, 100)}" of models.${suggestion}`)
   }
   try {
-    const credential = resolveCredential(provider, (name) => customerOf(owner).key(name))
-    const all = (await listings.list(provider, credential, signal)).filter(({ tasks }) => tasks.includes('chat'))
+    const credential = resolveCredential(provider, (name) => billingOf(owner).key(name))
+    const all = (await model_lists.list(provider, credential, signal)).filter(({ tasks }) => tasks.includes('chat'))
     // If all models are unavailable, the error of the first model explains why.
     const first = all.find(({ unavailable }) => unavailable === undefined) ?? all[0]
     if (first) return first.id

@@ -49,8 +49,8 @@ const listProviders: ModelsSubcommand = async (args, { stdout, stop }, config) =
   if (config.probe_local_models) await discoverModelServers(providers, { client }, stop)
   const asked = providers.all().filter((provider) => name === undefined || provider.name === name)
   if (asked.length === 0) throw unknownProviderError(name!, providers.all())
-  const listings = new ModelListCache({ now: Date.now })
-  const seen = await Promise.all(asked.map((provider) => readProviderListing(provider, listings, config, stop)))
+  const model_lists = new ModelListCache({ now: Date.now })
+  const seen = await Promise.all(asked.map((provider) => readProviderListing(provider, model_lists, config, stop)))
   if (stop.aborted) return stopExitCode(stop)
   const text = values.json
     ? `${JSON.stringify(seen.map(toJsonEntry), null, 2)}\n`
@@ -67,7 +67,7 @@ function unknownProviderError(name: string, providers: readonly Provider[]): Com
 
 async function readProviderListing(
   provider: Provider,
-  listings: ModelListCache,
+  model_lists: ModelListCache,
   config: Config,
   stop: AbortSignal,
 ): Promise<ProviderListing> {
@@ -76,7 +76,7 @@ async function readProviderListing(
   if (secret !== null && key === null && !keyless)
     return { provider, status: 'no_key', reason: `no key: set ${secret}`, models: [] }
   try {
-    const all = await listings.list(provider, key, stop)
+    const all = await model_lists.list(provider, key, stop)
     const reason = findUnavailability(provider, all)
     return { provider, status: reason === null ? 'ready' : 'failed', reason, models: all }
   } catch (error) {

@@ -40,7 +40,7 @@ export interface CompletionServiceParts extends Omit<InlineMediaParts, 'http' | 
   /** Redacts the secrets of this owner. */
   redactorOf(owner: OwnerScope): Redactor
   /** Says which credentials are used and who pays. */
-  customerOf(owner: OwnerScope): BillingContext
+  billingOf(owner: OwnerScope): BillingContext
   readonly platform: Platform
   readonly log: Log
   readonly measuring: CallMetrics
@@ -135,7 +135,7 @@ export class CompletionService implements AnswerGenerator {
     return this.#runCall(asked, async ({ signal }, measured) => {
       const { owner, body } = asked
       if (body.model.startsWith(WORKFLOW_MODEL_PREFIX)) throw createNoEmbeddingsError(body.model)
-      const customer = this.#parts.customerOf(owner)
+      const customer = this.#parts.billingOf(owner)
       const found = await this.#parts.models.find(body.model, customer, signal)
       measured.provider = found.provider.name
       const redactor = this.#parts.redactorOf(owner)
@@ -162,7 +162,7 @@ export class CompletionService implements AnswerGenerator {
   /** Finds the model and prepares the request for it. */
   async #resolve(owner: OwnerScope, body: ChatCompletionRequest, signal: AbortSignal): Promise<ResolvedRequest> {
     refuseContradictions(body)
-    const customer = this.#parts.customerOf(owner)
+    const customer = this.#parts.billingOf(owner)
     const found = await this.#parts.models.find(body.model, customer, signal)
     const { httpOf, assetsOf, slices } = this.#parts
     const tools = { http: httpOf(owner), assetsOf, signal, slices, model: found.model }

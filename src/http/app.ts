@@ -73,7 +73,7 @@ export function createApp(
   const scheduler = new RequestScheduler()
   const tools: PipelineTools = {
     context,
-    validators: createRequestValidators(served, context),
+    validators: createRequestValidators(served, { ...context.transport, ...context.schedulers }),
     scheduler,
     parseJson: createJsonBodyParser(scheduler, context.config.max_body_bytes),
     parseTimedJson: createJsonBodyParser(scheduler, context.config.max_body_bytes, sdk_body_ms),
@@ -81,7 +81,7 @@ export function createApp(
   }
   const findOperations = createOperationFinder(served)
   app.use(startRequest(context))
-  app.use(enforceRateLimits(context.limiter, findOperations, requestFactsOf))
+  app.use(enforceRateLimits(context.access.rate_limiter, findOperations, requestFactsOf))
   app.use(rejectExcessRequests)
   app.use(requireHost)
   app.use(answerCorsPreflight(context.config, findOperations, requestFactsOf))
@@ -92,7 +92,7 @@ export function createApp(
   })
   mountOperations(app, served.filter(isSignable), tools, admit)
   const countUnhandled = createUnhandledRequestCounter(context, findOperations)
-  app.use(authenticateRequest(context, countUnhandled))
+  app.use(authenticateRequest(context.access, countUnhandled))
   for (const operations of groupByPath(served)) {
     const others = operations.filter((operation) => !isPublic(operation))
     mountOperations(app, others, tools)
@@ -103,12 +103,12 @@ export function createApp(
   return { app, warmUp: () => tools.validators.warmUp() }
 }
 
-function startRequest({ config, platform, own_requests }: AppContext): RequestHandler {
+function startRequest({ access, config, platform }: AppContext): RequestHandler {
   return (request, response, next) => {
     closeIfBodyUnread(request, response)
     const request_id = resolveRequestId(request, platform)
     localsOf(response).request_id = request_id
-    const facts = readRequestFacts(request, 'http', own_requests)
+    const facts = readRequestFacts(request, 'http', access.own_requests)
     localsOf(response).facts = facts
     response.setHeader('X-Request-Id', request_id)
     setSecurityHeaders(response)
@@ -146,11 +146,11 @@ function mountOperations(
 function createPipeline(operation: OperationInfo, tools: PipelineTools): RequestHandler[] {
   const { context, validators, scheduler } = tools
   const steps: RequestHandler[] = [checkAccess(operation, context.config)]
-  if (operation.access === 'administrator') steps.push(auditAdministration(operation, context.audit))
+  if (operation.access === 'administrator') steps.push(auditAdministration(operation, context.access.audit))
   if (isSwitchedOff(operation, context.config)) steps.push(rejectSwitchedOff)
   if (operation.body === 'json')
     steps.push(
-      reserveBodyMemory(context.payloads.received, context.config.max_body_bytes),
+      reserveBodyMemory(context.transport.payloads.received, context.config.max_body_bytes),
       selectBodyParser(operation, tools),
     )
   if (operation.body === 'multipart') steps.push(requireMultipartBody)
@@ -168,11 +168,9 @@ function createPipeline(operation: OperationInfo, tools: PipelineTools): Request
         if (error instanceof ServiceError && error.status < 500) return
         context.log.error({ err: error, operation: operation.operationId }, 'response body failed')
       }
-      const { slices, reading, held } = context
       await sendReply(response, reply, {
-        slices,
-        reading,
-        held,
+        ...context.schedulers,
+        held: context.transport.response_buffers,
         owner: workOwnerOf(response, operation),
         onBodyError: logBodyError,
       })
@@ -240,7 +238,7 @@ function createErrorHandler(
     const error = toServiceError(translateParserError(thrown))
     const { facts, principal, request_id } = localsOf(response)
     if (error.code === 'FORBIDDEN' || error.code === 'RATE_LIMITED')
-      context.audit.recordRefusal({ facts, method: request.method, reason: error.code, principal, request_id })
+      context.access.audit.recordRefusal({ facts, method: request.method, reason: error.code, principal, request_id })
     const format = findOperations(request.path)[0]?.errors ?? errorFormatOf(request.path)
     sendError(response, error, format, context.log, request_id)
     countUnhandled(request, error.status)

@@ -24,7 +24,7 @@ interface JobQueryParts {
   readonly slices: TimeSliceScheduler
 }
 
-interface JobListParts extends JobQueryParts {
+export interface JobListParts extends JobQueryParts {
   readonly cursors: SealedCursors
 }
 

@@ -15,11 +15,10 @@ import { REQUEST_TIMEOUT_SECONDS } from './request-timeout.ts'
 interface CapabilityParts {
   readonly config: Config
   readonly platform: Platform
-  readonly registry: NodeRegistry
 }
 
 /** Returns the same for every caller. */
-export function describeCapabilities({ config, platform, registry }: CapabilityParts): Capabilities {
+export function describeCapabilities(registry: NodeRegistry, { config, platform }: CapabilityParts): Capabilities {
   return {
     protocol_version: '1',
     server_version: version,

@@ -3,16 +3,28 @@
 import type { ChatChunkFrame } from '../../generated/types.ts'
 import type { Principal } from '../access/principal.ts'
 import { type ChatFrame, createMessageFrame } from '../chat/frames.ts'
+import type { ChatService } from '../chat/service.ts'
+import type { AppContext } from '../context.ts'
 import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
-import { type SocketOutlet, stopOnClose } from './jobs/followers.ts'
+import type { TimeSliceScheduler } from '../shared/time-slices.ts'
+import type { FrameSender } from './frames/large-frames.ts'
+import { stopOnClose } from './jobs/followers.ts'
 
 /** Threads that a connection follows at a time; beyond it, the thread that was followed first is dropped. */
 const MAX_FOLLOWED_THREADS = 1_000
 /** Messages that are read at once. */
 const PAGE_SIZE = 50
 
-interface ChatOutlet extends SocketOutlet {
+interface ChatOutlet extends FrameSender {
   readonly principal: Principal
+  readonly app: ChatFollowerServices
+}
+
+interface ChatFollowerServices {
+  readonly log: Pick<AppContext['log'], 'debug' | 'error'>
+  readonly chat: Pick<ChatService, 'messages'> & { readonly turns: Pick<ChatService['turns'], 'follow'> }
+  readonly schedulers: { readonly reading: Pick<TimeSliceScheduler, 'run' | 'turn' | 'isTurnUsed'> }
+  readonly transport: Pick<AppContext['transport'], 'followed_threads'>
 }
 
 interface FollowedThread {
@@ -54,7 +66,7 @@ export class ChatFollowers {
   /** @throws RATE_LIMITED if the thread is not followed yet, and no more threads may be */
   requireCapacity(thread_id: string): void {
     const { app, principal } = this.#connection
-    if (!this.isFollowing(thread_id)) app.followed_threads.requireCapacity(userShareKey(principal))
+    if (!this.isFollowing(thread_id)) app.transport.followed_threads.requireCapacity(userShareKey(principal))
   }
 
   /** Sends frames of a thread from now on, unless it is followed already. With `missed`, sends these first, and replaces an earlier follow. */
@@ -69,7 +81,7 @@ export class ChatFollowers {
     const unsubscribe = app.chat.turns.follow(thread_id, (frame, crowded) =>
       this.#deliver(thread_id, followed, frame, crowded),
     )
-    const leave = app.followed_threads.count(userShareKey(principal))
+    const leave = app.transport.followed_threads.count(userShareKey(principal))
     const stop = () => {
       unsubscribe()
       leave()
@@ -104,7 +116,7 @@ export class ChatFollowers {
     if (frame.type === 'resource_change') this.#forget(thread_id)
     if (followed.pending_frames) return enqueue(followed.pending_frames, frame)
     const { app, congested } = this.#connection
-    const mustWait = crowded && app.reading.isTurnUsed
+    const mustWait = crowded && app.schedulers.reading.isTurnUsed
     if (!congested && !mustWait && !this.#connection.isLarge(frame)) return this.#connection.send(frame, true)
     followed.pending_frames = [frame]
     this.#pump(followed, mustWait ? () => this.#waitForTurn(followed) : async () => {})
@@ -136,7 +148,7 @@ export class ChatFollowers {
         await this.#send(followed, createMessageFrame(thread_id, row))
       }
       seen = rows.at(-1)!.sequence
-      if (seen < until) await this.#connection.app.reading.turn(userShareKey(owner))
+      if (seen < until) await this.#connection.app.schedulers.reading.turn(userShareKey(owner))
     }
     for (const frame of so_far) {
       await this.#waitForCapacity(followed)
@@ -175,8 +187,8 @@ export class ChatFollowers {
   /** Other followers of the thread may have used all of this turn. */
   async #waitForTurn(followed: FollowedThread): Promise<void> {
     const { app, principal, closed } = this.#connection
-    while (app.reading.isTurnUsed && !followed.is_stopped && !closed.aborted)
-      await app.reading.turn(userShareKey(principal))
+    while (app.schedulers.reading.isTurnUsed && !followed.is_stopped && !closed.aborted)
+      await app.schedulers.reading.turn(userShareKey(principal))
   }
 
   /** Checked again right before sending: other waiters may have filled the buffer. */

@@ -98,12 +98,12 @@ export class SocketConnection {
     this.app = app
     this.#principal = principal
     this.#timeSlice = new TimeSlice(userShareKey(principal))
-    this.reader = app.held.createReader(userShareKey(principal), () => this.#cutAsReader())
+    this.reader = app.transport.response_buffers.createReader(userShareKey(principal), () => this.#cutAsReader())
     this.followers = new JobFollowers(this)
     this.subscriptions = new JobSubscriptions(this)
     this.chats = new ChatFollowers(this)
     this.#messageMemory = new MessageMemory({
-      received: app.payloads.received,
+      received: app.transport.payloads.received,
       owner: () => userShareKey(this.#principal),
       max_message_bytes: app.config.ws_max_message_bytes,
       pause: () => this.#pause(),
@@ -165,7 +165,7 @@ export class SocketConnection {
    */
   encodeLarge(frame: object): Promise<() => void> {
     const mode = this.#mode
-    return encodeLargeFrame(this.app.slices, this.reader, frame, mode).then(
+    return encodeLargeFrame(this.app.schedulers.slices, this.reader, frame, mode).then(
       (bytes) => () => {
         if (this.#mode !== mode) this.send(frame)
         else if (this.#ws.readyState === this.#ws.OPEN) this.#write(bytes)
@@ -177,7 +177,7 @@ export class SocketConnection {
   async holdLarge(frame: object): Promise<() => void> {
     return this.reader.share(
       frame,
-      await estimateContainerBytes(frame, this.app.slices, this.reader.owner, this.reader),
+      await estimateContainerBytes(frame, this.app.schedulers.slices, this.reader.owner, this.reader),
     )
   }
 
@@ -355,7 +355,7 @@ export class SocketConnection {
       this.#requireText(binary)
       const owner = userShareKey(this.#principal)
       const received = { channel: this.#channel.name, binary, bytes: data }
-      const { verdict, bytes } = await this.app.payloads.validateFrame(owner, received)
+      const { verdict, bytes } = await this.app.transport.payloads.validateFrame(owner, received)
       if (verdict.kind === 'unreadable') throw new FrameDecodeError(verdict.message)
       const { head, problems, inexact } = verdict
       const info = acceptCommand(this.#channel, this, head, () => (problems.length > 0 ? problems : inexact))
@@ -367,7 +367,7 @@ export class SocketConnection {
         throw error
       })
       // Jobs and turns may keep parts of the message.
-      this.app.payloads.memory.releaseOnCollection(findLargestPart(message), release)
+      this.app.transport.payloads.memory.releaseOnCollection(findLargestPart(message), release)
       // The credential may have ended meanwhile.
       if (this.#ws.readyState === this.#ws.OPEN) executeCommand(this.#channel, this, message, info)
     } catch (error) {
@@ -379,7 +379,7 @@ export class SocketConnection {
 
   #parse(owner: string, { data, binary }: Pick<ReceivedMessage, 'data' | 'binary'>): Promise<SocketMessage> {
     const steps = binary ? decodeMessagePackSteps(data) : parseJsonSteps(data)
-    return this.app.slices.run(owner, makeMeasuredSteps<unknown>(steps)) as Promise<SocketMessage>
+    return this.app.schedulers.slices.run(owner, makeMeasuredSteps<unknown>(steps)) as Promise<SocketMessage>
   }
 
   /** Null if there is no memory in time; the command is then refused. */
@@ -390,7 +390,7 @@ export class SocketConnection {
     bytes: number,
   ): Promise<(() => void) | null> {
     try {
-      return await this.app.payloads.memory.take(owner, bytes)
+      return await this.app.transport.payloads.memory.take(owner, bytes)
     } catch (error) {
       refuseUnreadableCommand(this, head, info, toServiceError(error))
       return null

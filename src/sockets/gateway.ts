@@ -61,14 +61,14 @@ export class SocketGateway {
     this.#pendingSockets.add(socket)
     socket.once('close', () => this.#pendingSockets.delete(socket))
     socket.on('error', () => socket.destroy())
-    const upgrade = { request, socket, head, facts: readRequestFacts(request, 'socket', this.#app.own_requests) }
-    const taken = this.#app.limiter.take(upgrade.facts)
+    const upgrade = { request, socket, head, facts: readRequestFacts(request, 'socket', this.#app.access.own_requests) }
+    const taken = this.#app.access.rate_limiter.take(upgrade.facts)
     if (taken?.allowed === false) {
       this.#recordRefusal(upgrade, 'RATE_LIMITED')
       return this.#refuse(socket, '429 Too Many Requests', { 'Retry-After': String(taken.reset_seconds) })
     }
     try {
-      const verdict = this.#app.principalOf(upgrade.facts)
+      const verdict = this.#app.access.authenticate(upgrade.facts)
       if (!(verdict instanceof Promise)) return this.#applyVerdict(upgrade, verdict)
       verdict
         .then((resolved) => this.#applyVerdict(upgrade, resolved))
@@ -90,7 +90,7 @@ export class SocketGateway {
     }
     const channel = findChannel(facts.path)
     if (!channel) return this.#refuse(socket, '404 Not Found')
-    if (this.#app.jobs.draining) return this.#refuse(socket, UNAVAILABLE)
+    if (this.#app.runs.jobs.draining) return this.#refuse(socket, UNAVAILABLE)
     if (!isValidHandshake(request)) return this.#refuseMalformed(socket, request)
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
       this.#pendingSockets.delete(socket)
@@ -99,7 +99,7 @@ export class SocketGateway {
   }
 
   #recordRefusal({ facts, request }: UpgradeRequest, reason: string, cause?: RefusalCause): void {
-    this.#app.audit.recordRefusal({ facts, method: request.method ?? '', reason, cause })
+    this.#app.access.audit.recordRefusal({ facts, method: request.method ?? '', reason, cause })
   }
 
   #refuseMalformed(socket: Duplex, { headers }: IncomingMessage): void {
@@ -119,7 +119,7 @@ export class SocketGateway {
   #open(wired: WiredSocket, facts: RequestFacts, principal: Principal, channel: SocketChannel): void {
     const connection = new SocketConnection(wired, this.#app, principal, this.#timeouts, channel)
     this.#connections.add(connection)
-    const forget = this.#app.rechecks.watch(facts, principal, {
+    const forget = this.#app.access.rechecker.watch(facts, principal, {
       onRenewed: (renewed) => connection.setPrincipal(renewed),
       onEnded: () => connection.cut(POLICY_VIOLATION, 'the credential is no longer valid'),
     })

@@ -168,7 +168,7 @@ describe('a socket on a connection of this process', () => {
       const createConnection = () => {
         const { port, hostname } = new URL(server.url)
         const socket = dial(Number(port), hostname)
-        if (own) socket.once('connect', () => server.context.own_requests.trackConnection(socket))
+        if (own) socket.once('connect', () => server.context.access.own_requests.trackConnection(socket))
         return socket
       }
       const ws = new WebSocket(`${server.url.replace('http', 'ws')}/ws`, { headers, createConnection })
@@ -189,6 +189,6 @@ describe('a socket on a connection of this process', () => {
     assert.equal(await upgrade(server, false), 101)
     assert.equal(await upgrade(server, true), 401)
     assert.equal(await upgrade(server, true, await mint(server, ['read'])), 101)
-    assert.equal(await upgrade(server, false, { ...server.context.own_requests.markHeaders }), 401)
+    assert.equal(await upgrade(server, false, { ...server.context.access.own_requests.markHeaders }), 401)
   })
 })

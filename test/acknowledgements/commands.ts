@@ -13,7 +13,7 @@ export const TOOL_MODEL = 'openai/gpt-4o'
 
 /** Ends the streamed input of a job that went on, and returns its output. */
 async function fedOut(found: Found, job_id: string, value?: string): Promise<unknown> {
-  const { jobs } = found.server.context
+  const { jobs } = found.server.context.runs
   const inlet = await until('the job to go on', () => jobs.living(LOCAL_PRINCIPAL, job_id)?.inputs)
   if (value !== undefined) inlet.pushInput('x', value)
   inlet.endInput('x')

@@ -250,7 +250,8 @@ describe('an event during a preview task', () => {
       const ids: string[] = []
       {
         await using server = await startServer({ data_dir })
-        const { assets, store } = server.context
+        const { store } = server.context
+        const { store: assets } = server.context.assets
         for (const file of files) {
           const prepared = assets.prepare({ user_id: '1', workspace_id: null }, file, about())
           await store.write((tx) => assets.insert(tx, prepared))
@@ -258,7 +259,7 @@ describe('an event during a preview task', () => {
         }
       }
       await using server = await startServer({ data_dir })
-      const { assets } = server.context
+      const { store: assets } = server.context.assets
       const row = (id: string) => assets.findById({ user_id: '1', workspace_id: null }, id)
       await until('all pictures', () => ids.every((id) => row(id)?.thumb_key))
     } finally {

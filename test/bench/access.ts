@@ -48,10 +48,10 @@ export async function benchAccess(): Promise<BenchRow[]> {
 async function benchLocal(): Promise<BenchRow[]> {
   await using server = await startServer()
   await using distrustful = await startServer({ environment: { SVC_TRUST_LOCALHOST: 'false' } })
-  const { token } = await distrustful.context.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'bench' })
+  const { token } = await distrustful.context.access.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'bench' })
   const wrong = `${token.slice(0, -8)}AAAAAAAA`
-  const { principalOf: trusting } = server.context
-  const { principalOf: strict } = distrustful.context
+  const { authenticate: trusting } = server.context.access
+  const { authenticate: strict } = distrustful.context.access
   await using plain = await received({})
   await using known = await received({ authorization: `Bearer ${token}` })
   await using damaged = await received({ authorization: `Bearer ${wrong}` })
@@ -69,7 +69,7 @@ async function benchIdentity(): Promise<BenchRow[]> {
   await using provider = await startIdentityProvider()
   await using server = await startServer({ environment: provider.environment })
   await using signed = await received({ authorization: `Bearer ${await provider.token({ sub: 'ada' })}` })
-  const { principalOf } = server.context
+  const { authenticate: principalOf } = server.context.access
   await principalOf(readRequestFacts(signed.requests[0]!, 'http', NONE_SENT))
   return checks('a JWT that was seen before', signed.requests, principalOf, 'identity_provider')
 }

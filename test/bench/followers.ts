@@ -53,7 +53,7 @@ export async function benchFollowers(): Promise<BenchRow[]> {
 
 async function latencies(folder: string, count: number): Promise<Latencies> {
   await using server = await startWide(folder)
-  const { jobs, events } = server.context
+  const { jobs, events } = server.context.runs
   const job = jobs.submit(OWNER, submission({ graph: FED, acceptsStreamInput: true })).active!
   await job.flushed()
   const departures: Departures = new Map()

@@ -75,7 +75,7 @@ export async function submissionsPerSecond(
   let count = 0
   const caller = async () => {
     while (performance.now() - from < ms) {
-      await context.jobs.submit(OWNER, of).active!.accepted()
+      await context.runs.jobs.submit(OWNER, of).active!.accepted()
       count++
     }
   }
@@ -96,7 +96,7 @@ export function rawJobsPerSecond(raw: RawDatabase, sample: Sample, group: number
 
 /** Submits one job until it is acknowledged, and returns its stored rows. */
 export async function storedSample({ context, data_dir }: TestServer, of: JobSubmission): Promise<Sample> {
-  const job = context.jobs.submit(OWNER, of).active!
+  const job = context.runs.jobs.submit(OWNER, of).active!
   await job.accepted()
   await job.flushed()
   return sampleOf(data_dir, job.row.id)
@@ -104,7 +104,7 @@ export async function storedSample({ context, data_dir }: TestServer, of: JobSub
 
 /** Runs one job to its end. Returns its id and its number of events. */
 export async function runToEnd({ context }: TestServer, graph: Graph): Promise<{ id: string; events: number }> {
-  const job = context.jobs.submit(OWNER, submission({ graph })).active!
+  const job = context.runs.jobs.submit(OWNER, submission({ graph })).active!
   await job.settled()
   if (job.row.status !== 'completed') throw new Error(`a job ended as ${job.row.status}: ${job.row.error}`)
   return { id: job.row.id, events: job.row.last_sequence }

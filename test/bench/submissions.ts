@@ -41,7 +41,7 @@ const KINDS: readonly Kind[] = [
     environment: WIDE,
     round_ms: ROUND_MS,
     async of({ context }) {
-      const { record } = await context.workflows.create(OWNER, { name: 'waits', graph: WAITS as never })
+      const { record } = await context.runs.workflows.create(OWNER, { name: 'waits', graph: WAITS as never })
       return submission({ workflow_id: record.id, params: { name: 'Ada' } })
     },
   },
@@ -50,7 +50,7 @@ const KINDS: readonly Kind[] = [
     environment: { ...WIDE, SVC_MAX_CONCURRENT_JOBS: '1' },
     round_ms: SHORT_ROUND_MS,
     async of({ context }) {
-      await context.jobs.submit(OWNER, submission({ graph: FED, acceptsStreamInput: true })).active!.accepted()
+      await context.runs.jobs.submit(OWNER, submission({ graph: FED, acceptsStreamInput: true })).active!.accepted()
       return ENDS_AT_ONCE
     },
   },

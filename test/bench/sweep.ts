@@ -28,7 +28,7 @@ export function benchSweep(): Promise<BenchRow[]> {
     await using server = await startWide(folder)
     await pause(SETTLED_MS)
     const quiet = await probed(server, () => pause(QUIET_MS))
-    const sweeping = await probed(server, () => server.context.retention.sweep())
+    const sweeping = await probed(server, () => server.context.runs.retention.sweep())
     const left = jobsOf(folder)
     if (left > 1) throw new Error(`${left - 1} jobs were not removed`)
     const deleting = await probed(server, () => deleteJob(server, id))
@@ -53,7 +53,7 @@ export function benchSweep(): Promise<BenchRow[]> {
 /** Creates a long job, and jobs that ended long ago. */
 async function prepare(folder: string): Promise<{ id: string }> {
   await using server = await startWide(folder)
-  const { jobs } = server.context
+  const { jobs } = server.context.runs
   for (let left = JOBS; left > 0; left -= 100) {
     const some = Array.from({ length: Math.min(left, 100) }, () => jobs.submit(OWNER, ENDS_AT_ONCE).active!)
     await Promise.all(some.map((job) => job.settled()))
@@ -86,7 +86,7 @@ function atOnce(folder: string): number {
 async function deleteJob({ url, context, data_dir }: TestServer, id: string): Promise<void> {
   const { status } = await fetch(`${url}/api/jobs/${id}`, { method: 'DELETE' })
   if (status !== 204) throw new Error(`the deletion was answered with ${status}`)
-  await context.retention.sweep()
+  await context.runs.retention.sweep()
   if (jobsOf(data_dir) > 0) throw new Error('the job is still there')
 }
 

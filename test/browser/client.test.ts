@@ -117,7 +117,7 @@ function inBrowser() {
       SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1',
     }
     await using server = await startServer({ environment })
-    const { token } = await server.context.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'a page' })
+    const { token } = await server.context.access.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'a page' })
     await onPage(async (page) => {
       assert.deepEqual(await tried(page, 'run', server, token), { greeting: 'Hello, Ada!' })
       assert.equal(await tried(page, 'interface', server, token), 'name')

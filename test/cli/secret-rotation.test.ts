@@ -164,7 +164,7 @@ describe('secrets of users', () => {
       await using server = await startServer({ data_dir: folder, log })
       const told = lines.find((line) => line.includes('stored secrets cannot be read: they must be set again'))
       assert.match(told ?? '', /"damaged":4/)
-      const { secrets } = server.context
+      const { secrets } = server.context.users
       for (const [owner, name] of [
         ...OTHERS.map((owner) => [owner, 'KEY'] as const),
         [LOCAL, 'K1'],
@@ -187,19 +187,19 @@ describe('secrets of users', () => {
       try {
         {
           await using server = await startServer({ data_dir: folder })
-          await server.context.settings.update(LOCAL, { 'jobs.persistence': 'session' }, '')
+          await server.context.users.settings.update(LOCAL, { 'jobs.persistence': 'session' }, '')
         }
         assert.equal((await command(runBackupCommand, [target], environment)).code, 0)
         {
           await using server = await startServer({ data_dir: folder })
-          await server.context.secrets.delete(LOCAL, 'KEY')
-          await server.context.settings.update(LOCAL, { 'jobs.persistence': null }, '')
+          await server.context.users.secrets.delete(LOCAL, 'KEY')
+          await server.context.users.settings.update(LOCAL, { 'jobs.persistence': null }, '')
         }
         assert.equal((await command(runRestoreCommand, [target, '--force'], environment)).code, 0)
         await readable(folder)
         {
           await using server = await startServer({ data_dir: folder })
-          assert.equal(server.context.settings.runDefaults(LOCAL).persistence, 'session')
+          assert.equal(server.context.users.settings.runDefaults(LOCAL).persistence, 'session')
         }
         assert.equal((await command(runCheckCommand, [], environment)).code, 0)
         const db = new Database(join(folder, 'svc.db'))
@@ -210,9 +210,9 @@ describe('secrets of users', () => {
         assert.match(stdout + stderr, /the setting jobs\.persistence of user 1 is no JSON/)
         await using server = await startServer({ data_dir: folder })
         // The default must not apply: the owner has set a value, which cannot be read.
-        assert.throws(() => server.context.settings.runDefaults(LOCAL), { code: 'DATA_DAMAGED' })
-        await server.context.settings.update(LOCAL, { 'jobs.persistence': 'job' }, '')
-        assert.equal(server.context.settings.runDefaults(LOCAL).persistence, 'job')
+        assert.throws(() => server.context.users.settings.runDefaults(LOCAL), { code: 'DATA_DAMAGED' })
+        await server.context.users.settings.update(LOCAL, { 'jobs.persistence': 'job' }, '')
+        assert.equal(server.context.users.settings.runDefaults(LOCAL).persistence, 'job')
       } finally {
         rmSync(target, { recursive: true, force: true })
       }

@@ -54,7 +54,7 @@ export function waiting(type: string, data: Data, from: string): CreateWorkflowR
 }
 
 export async function stored(server: TestServer, workflow: CreateWorkflowRequest, owner = OWNER): Promise<string> {
-  return (await server.context.workflows.create(owner, workflow)).record.id
+  return (await server.context.runs.workflows.create(owner, workflow)).record.id
 }
 
 export function says(...texts: string[]): ChatCompletionRequest {
@@ -69,7 +69,7 @@ export function answer(
   { owner = OWNER, signal = new AbortController().signal, used = [] as ModelUsage[] } = {},
 ): AsyncGenerator<AnswerPart, void, void> {
   const calling = { signal, used: (use: ModelUsage) => void used.push(use) }
-  return server.context.workflow_models.answer(owner, workflow_id, body, calling)
+  return server.context.models.workflow_models.answer(owner, workflow_id, body, calling)
 }
 
 export interface Said {

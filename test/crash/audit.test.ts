@@ -214,7 +214,7 @@ describe('the judge of files', () => {
       ],
     )
     assert.equal(ageValues(data_dir), 2)
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
     assert.deepEqual(strayValues(data_dir), [])
   })
 

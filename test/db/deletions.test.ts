@@ -123,7 +123,8 @@ describe('a workflow with many versions', () => {
 
   test('leaves the event loop free', async () => {
     await using server = await startServer()
-    const { store, workflows: service, retention } = server.context
+    const { store } = server.context
+    const { workflows: service, retention } = server.context.runs
     let round = 0
     await leavesLoopFree(async () => {
       const id = `wf_${++round}`
@@ -176,7 +177,8 @@ describe('a thread with many messages', () => {
 
   test('leaves the event loop free', async () => {
     await using server = await startServer()
-    const { store, retention } = server.context
+    const { store } = server.context
+    const { retention } = server.context.runs
     let round = 0
     await leavesLoopFree(async () => {
       const id = `thread_${++round}`

@@ -113,7 +113,7 @@ describe('deleteAsset', () => {
   })
 
   test('deletes a folder of a thousand levels', async () => {
-    const { library } = server.context
+    const { service: library } = server.context.assets
     const owner = { user_id: '1', workspace_id: null }
     const top = await library.create(owner, { name: 'deep', content_type: 'folder' }, null)
     let last = top.id

@@ -78,7 +78,7 @@ const file = (text: string) => ({ name: null, content_type: null, bytes: Buffer.
 
 /** Creates an asset, or returns the error. Things of the other user count as unknown. */
 async function make(person: Person, items: readonly Item[], one: Operation): Promise<void> {
-  const { library } = server.context
+  const { service: library } = server.context.assets
   const { kind, to, at, own } = one
   const folders = items.filter(({ folder }) => folder)
   const parent = to % 3 === 0 ? undefined : pick(folders, to)
@@ -112,7 +112,7 @@ async function make(person: Person, items: readonly Item[], one: Operation): Pro
 }
 
 function keyOf({ id }: Item, { scope }: Person): string {
-  const asset = server.context.assets.findById(scope, id)
+  const asset = server.context.assets.store.findById(scope, id)
   return asset!.storage_key
 }
 
@@ -120,7 +120,7 @@ let people: [Person, Person]
 const otherOf = (person: Person) => people[person === people[0] ? 1 : 0]
 
 async function change(person: Person, items: readonly Item[], { kind, at, to, own, name }: Operation): Promise<void> {
-  const { library } = server.context
+  const { service: library } = server.context.assets
   const item = pick(items, at)
   if (!item) return
   const folder =
@@ -142,7 +142,7 @@ async function change(person: Person, items: readonly Item[], { kind, at, to, ow
 async function remove(person: Person, items: readonly Item[], { at, own }: Operation): Promise<void> {
   const item = pick(items, at)
   if (!item) return
-  const code = await codeOf(server.context.library.delete(person.scope, item.id))
+  const code = await codeOf(server.context.assets.service.delete(person.scope, item.id))
   if (!own) return assert.equal(code, 'NOT_FOUND')
   assert.equal(code, null)
   const held = below(person.items, item)
@@ -152,7 +152,7 @@ async function remove(person: Person, items: readonly Item[], { at, own }: Opera
 /** Bytes on disk without a row, as after a crash. */
 function crash({ scope }: Person, { content }: Operation): void {
   const made = { workflow_id: null, job_id: null, node_id: null }
-  server.context.assets.prepare(scope, Buffer.from(`${content} of a crash`), { content_type: null, ...made })
+  server.context.assets.store.prepare(scope, Buffer.from(`${content} of a crash`), { content_type: null, ...made })
 }
 
 async function run(one: Operation): Promise<void> {
@@ -166,7 +166,7 @@ async function run(one: Operation): Promise<void> {
 async function listed({ scope }: Person, filter: object, page_size: number): Promise<string[]> {
   const ids: string[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page: AssetPage = await server.context.library.list(scope, { ...filter, page_size, cursor })
+    const page: AssetPage = await server.context.assets.service.list(scope, { ...filter, page_size, cursor })
     ids.push(...page.assets.map(({ id }) => id))
     cursor = page.next
   }
@@ -216,7 +216,7 @@ describe('random operations of two users', () => {
         for (const one of people) await holds(one)
         for (const { items, scope } of people)
           for (const { id, folder, content, name, parent } of items) {
-            const asset = server.context.library.get(scope, id)
+            const asset = server.context.assets.service.get(scope, id)
             assert.deepEqual([asset.name, asset.parent_id, asset.size], [name, parent, folder ? 0 : content.length])
           }
         await swept()
@@ -228,9 +228,9 @@ describe('random operations of two users', () => {
 
   /** After the sweep, only blobs with rows are left, each once; then everything is deleted. */
   async function swept(): Promise<void> {
-    const { library } = server.context
+    const { service: library } = server.context.assets
     platform.ms += 2 * HOUR
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
     const contents = people.map(
       ({ items }) => new Set(items.filter(({ folder }) => !folder).map(({ content }) => content)),
     )

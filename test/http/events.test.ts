@@ -145,9 +145,9 @@ describe('followJobEvents as a stream', () => {
     const job = submit(server, { graph: gated })
     await job.accepted()
     const client = await EventClient.open(server, `/api/jobs/${job.row.id}/events`)
-    await until('the follower', () => server.context.events.followers === 1)
+    await until('the follower', () => server.context.runs.events.followers === 1)
     client.leave()
-    await until('no follower', () => server.context.events.followers === 0)
+    await until('no follower', () => server.context.runs.events.followers === 0)
   })
 
   test('followJobEvents: HEAD answers only with the headers, and follows nothing', async () => {
@@ -163,7 +163,7 @@ describe('followJobEvents as a stream', () => {
       const answer = await call(server, 'HEAD', `/api/jobs/${job.row.id}/events`, { headers })
       assert.equal(answer.status, 200)
     }
-    await until('the followers to leave', () => server.context.events.followers === 0)
+    await until('the followers to leave', () => server.context.runs.events.followers === 0)
   })
 
   test('followJobEvents: a server that stops ends its streams', async () => {
@@ -171,7 +171,7 @@ describe('followJobEvents as a stream', () => {
     const job = submit(server, { graph: gated })
     await job.accepted()
     await using client = await EventClient.open(server, `/api/jobs/${job.row.id}/events`)
-    await until('the follower', () => server.context.events.followers === 1)
+    await until('the follower', () => server.context.runs.events.followers === 1)
     await server.close(0)
     await until('the end', () => client.ended)
     assert.equal(client.broken, false)

@@ -36,7 +36,7 @@ const GRAPHS: Readonly<Record<string, (url: string) => Graph>> = {
 }
 
 function calledByModel({ context }: TestServer, id: string): Promise<unknown> {
-  const { toolSteps } = createWorkflowTools(context)
+  const { toolSteps } = createWorkflowTools(context.runs)
   return runToCompletion(toolSteps(OWNER, `workflow/${id}`, '/tools/0')).call({}, new AbortController().signal)
 }
 

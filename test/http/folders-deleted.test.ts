@@ -150,7 +150,8 @@ describe('a large folder that is deleted', () => {
 
   test('frees the ids of its assets, which a job may publish again', async () => {
     await using server = await startServer()
-    const { store, folder_removals } = server.context
+    const { store } = server.context
+    const { folder_removals } = server.context.assets
     await folder_removals[Symbol.asyncDispose]()
     await store.write((tx) => fill(tx, 'top', COUNT))
     await call(server, 'DELETE', '/api/assets/top')
@@ -164,7 +165,8 @@ describe('a large folder that is deleted', () => {
   test('keeps the bytes that other assets need, and removes the rest', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
-    const { store, assets } = server.context
+    const { store } = server.context
+    const { store: assets } = server.context.assets
     await store.write((tx) => fill(tx, 'top', COUNT))
     const about = { content_type: null, workflow_id: null, job_id: null, node_id: null }
     const prepared = (text: string) => assets.prepare(OWNER, Buffer.from(text), about).row

@@ -47,7 +47,7 @@ describe('a server with a full disk', () => {
     await until('health', async () => (await healthOf(server))[0] === 200)
     const { status, body } = await runOnce(server, id)
     assert.deepEqual([status, body.status], [200, 'completed'])
-    assert.deepEqual(runToCompletion(server.context.jobs.listActive({ user_id: '1', workspace_id: null })), [])
+    assert.deepEqual(runToCompletion(server.context.runs.jobs.listActive({ user_id: '1', workspace_id: null })), [])
   })
 })
 

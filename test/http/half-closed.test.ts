@@ -46,9 +46,9 @@ describe('a client that half-closes after its request', () => {
     await running.accepted()
     const { socket, text } = await peer(server, requestText(`GET /api/jobs/${running.row.id}/events HTTP/1.1`))
     await until('an event', () => text().includes('job_status'))
-    assert.equal(server.context.events.followers, 1)
+    assert.equal(server.context.runs.events.followers, 1)
     socket.destroy()
-    await until('the end of the follower', () => server.context.events.followers === 0)
+    await until('the end of the follower', () => server.context.runs.events.followers === 0)
   })
 
   test('cancels its call of a model', async () => {

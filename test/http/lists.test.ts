@@ -128,7 +128,7 @@ describe('listWorkflows', () => {
 
   test('listWorkflows: never returns rows of other users or workspaces', async () => {
     await using server = await startServer()
-    const { workflows } = server.context
+    const { workflows } = server.context.runs
     for (const scope of [
       { user_id: '2', workspace_id: null },
       { user_id: '1', workspace_id: 'w' },
@@ -152,7 +152,7 @@ describe('listPublicWorkflows', () => {
     ]
     for (let at = 0; at < 5; at++) {
       const request = greeting({ name: `p${at}`, tags: [at % 2 === 0 ? 'even' : 'odd'], access: 'public' })
-      await server.context.workflows.create(scopes[at % 2]!, request)
+      await server.context.runs.workflows.create(scopes[at % 2]!, request)
     }
     await created(server, greeting({ name: 'private' }))
     const found = await pages(server, '/api/workflows/public?limit=2')
@@ -202,7 +202,7 @@ describe('listNodeMetadata', () => {
     const full = (await call<NodeMetadata[]>(server, 'GET', '/api/nodes/metadata')).body
     assert.deepEqual(
       full.map(({ node_type }) => node_type),
-      server.context.registry.all().map(({ node_type }) => node_type),
+      server.context.runs.registry.all().map(({ node_type }) => node_type),
     )
     assert.deepEqual((await call(server, 'GET', '/api/nodes/metadata?fields=full')).body, full)
     const summary = (await call<NodeMetadata[]>(server, 'GET', '/api/nodes/metadata?fields=summary')).body

@@ -17,8 +17,8 @@ function run(server: { url: string }, id: string, body: object = {}): Promise<An
 }
 
 async function jobStatus(server: TestServer, job_id: string): Promise<string> {
-  const handle = await server.context.jobs.get(ME, job_id)
-  return server.context.jobs.snapshot(handle).status
+  const handle = await server.context.runs.jobs.get(ME, job_id)
+  return server.context.runs.jobs.snapshot(handle).status
 }
 
 describe('runWorkflow', () => {
@@ -256,7 +256,7 @@ describe('runWorkflow', () => {
     const codes = new Set(body.error.problems!.map(({ code }) => code))
     for (const code of ['unknown_node', 'duplicate_id', 'dangling_edge']) assert.ok(codes.has(code), [...codes].join())
     assert.equal(fired, 0)
-    assert.deepEqual(runToCompletion(server.context.jobs.listActive(ME)), [])
+    assert.deepEqual(runToCompletion(server.context.runs.jobs.listActive(ME)), [])
   })
 
   test('WORKFLOW_NOT_FOUND: an unknown workflow is refused', async () => {
@@ -320,8 +320,8 @@ describe('runWorkflow', () => {
     await using server = await startServer()
     const { id } = await created(server, slow(20))
     const answer = run(server, id)
-    const job = await until('the job to run', () => runToCompletion(server.context.jobs.listActive(ME))[0])
-    await server.context.jobs.cancel(ME, job.id)
+    const job = await until('the job to run', () => runToCompletion(server.context.runs.jobs.listActive(ME))[0])
+    await server.context.runs.jobs.cancel(ME, job.id)
     const { status, body } = await answer
     assert.deepEqual([status, body.status, body.outputs, body.error], [200, 'cancelled', {}, null])
   })
@@ -335,7 +335,7 @@ describe('runWorkflow', () => {
     const outgoing = send({ hostname, port, method: 'POST', path: `/api/workflows/${id}/run`, headers, agent: false })
     outgoing.on('error', () => {})
     outgoing.end('{}')
-    const job = await until('the job to run', () => runToCompletion(server.context.jobs.listActive(ME))[0])
+    const job = await until('the job to run', () => runToCompletion(server.context.runs.jobs.listActive(ME))[0])
     outgoing.destroy()
     // The server has noticed the closed connection once it answers a later request.
     await call(server, 'GET', '/ready')
@@ -351,7 +351,8 @@ describe('runWorkflow', () => {
     await until(
       'all to run',
       () =>
-        runToCompletion(server.context.jobs.listActive(ME)).filter(({ status }) => status === 'running').length === 5,
+        runToCompletion(server.context.runs.jobs.listActive(ME)).filter(({ status }) => status === 'running').length ===
+        5,
     )
     open()
     for (const { body } of await Promise.all(answers)) assert.deepEqual(body.outputs, { result: 'done' })
@@ -407,7 +408,10 @@ describe('runWorkflow', () => {
       })
     const good = await calling(inner.id)
     assert.deepEqual((await run(server, good.id, { params: { who: 'Bo' } })).body.outputs, { out: 'Hello, Bo!' })
-    const { record: foreign } = await server.context.workflows.create({ user_id: '2', workspace_id: null }, greeting())
+    const { record: foreign } = await server.context.runs.workflows.create(
+      { user_id: '2', workspace_id: null },
+      greeting(),
+    )
     for (const missing of ['wf_unknown', foreign.id]) {
       const { body } = await run(server, (await calling(missing)).id, { params: { who: 'Bo' } })
       assert.deepEqual([body.status, body.error!.node_id], ['failed', 'call'])
@@ -420,7 +424,7 @@ describe('runWorkflow', () => {
     await using server = await startServer({ registry })
     const { id } = await created(server, GATED)
     const answer = run(server, id)
-    await until('the job to run', () => runToCompletion(server.context.jobs.listActive(ME))[0])
+    await until('the job to run', () => runToCompletion(server.context.runs.jobs.listActive(ME))[0])
     await call(server, 'PUT', `/api/workflows/${id}`, { body: greeting() })
     open()
     assert.deepEqual((await answer).body.outputs, { result: 'done' })

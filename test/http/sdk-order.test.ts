@@ -22,7 +22,7 @@ after(async () => {
 })
 
 async function tokenOf(server: TestServer): Promise<Record<string, string>> {
-  const { token } = await server.context.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'order' })
+  const { token } = await server.context.access.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'order' })
   return { Authorization: `Bearer ${token}` }
 }
 

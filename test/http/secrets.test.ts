@@ -70,7 +70,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
     await using server = await startServer()
     for (const value of [' ', '\u0000', 'ä😀\n', 'x'.repeat(65_536)]) {
       assert.equal((await putSecret(server, '_a9', value)).status, 200)
-      assert.equal(server.context.secrets.value(LOCAL, '_a9'), value)
+      assert.equal(server.context.users.secrets.value(LOCAL, '_a9'), value)
     }
     const bad = (path: string, body: unknown) => refused(server, 'PUT', path, { body }, [400, 'invalid_request'])
     for (const name of ['9A', 'A-B', 'A.B', 'a%20b', 'x'.repeat(129), '%C3%A4'])
@@ -94,13 +94,13 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
 
   test('refuse secrets and bytes beyond the owner’s limits, but replace a secret all the same', async () => {
     await using server = await startServer()
-    const { secrets } = server.context
+    const { secrets } = server.context.users
     await Promise.all(Array.from({ length: MOST_SECRETS }, (_, i) => secrets.put(LOCAL, `S${i}`, 'x')))
     assert.deepEqual(
       await refused(server, 'PUT', '/api/secrets/ONE_MORE', { body: { value: 'refused-value' } }, [409, 'conflict']),
       [],
     )
-    assert.equal(server.context.redactor.text('refused-value'), 'refused-value')
+    assert.equal(server.context.users.redactor.text('refused-value'), 'refused-value')
     assert.equal((await putSecret(server, 'S7', 'another value')).status, 200)
     for (const other of OTHERS) assert.equal((await secrets.put(other, 'ONE_MORE', 'x')).is_set, true)
 
@@ -116,7 +116,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
   test('list the operator’s secret of the local user as set, without a time, until that user sets it', async () => {
     const environment = { SVC_SECRET_KEY: 'of the operator' }
     await using server = await startServer({ environment })
-    const { secrets } = server.context
+    const { secrets } = server.context.users
     const given = { name: 'KEY', description: '', is_set: true, updated_at: null }
     assert.deepEqual((await call(server, 'GET', '/api/secrets/KEY')).body, given)
     const { body } = await call<Secret[]>(server, 'GET', '/api/secrets')
@@ -145,7 +145,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
 
   test('treat secrets of another user or workspace as unknown, with as many statements', async () => {
     await using server = await startServer()
-    for (const owner of OTHERS) await server.context.secrets.put(owner, 'KEY', VALUE)
+    for (const owner of OTHERS) await server.context.users.secrets.put(owner, 'KEY', VALUE)
     const seen = (method: string, path: string) => async () => {
       const before = server.context.store.statements
       const { status, text } = await call(server, method, path)
@@ -159,9 +159,9 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
       )
     const { body } = await call<Secret[]>(server, 'GET', '/api/secrets')
     assert.ok(!body.some(({ is_set }) => is_set))
-    for (const owner of OTHERS) assert.equal(server.context.secrets.value(owner, 'KEY'), VALUE)
+    for (const owner of OTHERS) assert.equal(server.context.users.secrets.value(owner, 'KEY'), VALUE)
     await putSecret(server, 'KEY', 'of the local user')
-    for (const owner of OTHERS) assert.equal(server.context.secrets.value(owner, 'KEY'), VALUE)
+    for (const owner of OTHERS) assert.equal(server.context.users.secrets.value(owner, 'KEY'), VALUE)
   })
 
   test('record changes by name in the audit log', async () => {
@@ -231,7 +231,7 @@ describe('a secret at work', () => {
     assert.equal(status, 'suspended')
     await putSecret(server, 'KEY', 'after it waited')
     await call(server, 'POST', `/api/jobs/${job_id}/resume`, { body: { value: true } })
-    const { active } = await server.context.jobs.get(LOCAL, job_id)
+    const { active } = await server.context.runs.jobs.get(LOCAL, job_id)
     await active?.settled()
     assert.deepEqual(
       receiver.requests.map(({ headers }) => headers['x-key']),
@@ -257,7 +257,7 @@ describe('a secret at work', () => {
       }
       await using server = await startServer({ data_dir, environment: REACHING })
       await call(server, 'POST', `/api/jobs/${job_id}/resume`, { body: { value: true } })
-      await until('the job to end', async () => (await server.context.jobs.get(LOCAL, job_id)).row.finished_at)
+      await until('the job to end', async () => (await server.context.runs.jobs.get(LOCAL, job_id)).row.finished_at)
       assert.deepEqual(
         receiver.requests.map(({ headers }) => headers['x-key']),
         ['set before the restart'],
@@ -273,11 +273,11 @@ describe('a secret at work', () => {
     await putSecret(server, 'KEY', 'of the local user')
     for (const owner of OTHERS) {
       const graph = sending(receiver.url).graph as never
-      const { active } = server.context.jobs.submit(owner, submission({ graph }))
+      const { active } = server.context.runs.jobs.submit(owner, submission({ graph }))
       await active!.settled()
       assert.match(active!.row.error!, /unknown_secret|There is no secret/)
-      await server.context.secrets.put(owner, 'KEY', `of ${owner.user_id} in ${owner.workspace_id}`)
-      await server.context.jobs.submit(owner, submission({ graph })).active!.settled()
+      await server.context.users.secrets.put(owner, 'KEY', `of ${owner.user_id} in ${owner.workspace_id}`)
+      await server.context.runs.jobs.submit(owner, submission({ graph })).active!.settled()
       assert.equal(receiver.requests.pop()!.headers['x-key'], `of ${owner.user_id} in ${owner.workspace_id}`)
     }
     assert.deepEqual(receiver.requests, [])
@@ -326,11 +326,11 @@ describe('a secret at work', () => {
   test('is not redacted in the work of other owners, who would lose their words', async () => {
     await using server = await startServer()
     for (const owner of OTHERS) {
-      await server.context.secrets.put(owner, 'WORD', 'completed')
-      await server.context.secrets.put(owner, 'NAME', 'Ada Lovelace')
+      await server.context.users.secrets.put(owner, 'WORD', 'completed')
+      await server.context.users.secrets.put(owner, 'NAME', 'Ada Lovelace')
     }
     const { outputs } = await run(server, 'greeting', { name: 'Ada Lovelace' })
     assert.deepEqual(outputs, { greeting: 'Hello, Ada Lovelace!' })
-    assert.equal(server.context.redactor.text('Ada Lovelace'), '[redacted]', 'in logs it is')
+    assert.equal(server.context.users.redactor.text('Ada Lovelace'), '[redacted]', 'in logs it is')
   })
 })

@@ -114,7 +114,8 @@ describe('content of a user', () => {
     await using server = await startServer()
     const { storage_key } = await stored(server, 'x', { content_type: 'image/png' })
     const seconds = Math.floor(Date.now() / 1_000)
-    const at = (expires: number) => call(server, 'GET', server.context.assets.signatures.signUrl(storage_key, expires))
+    const at = (expires: number) =>
+      call(server, 'GET', server.context.assets.store.signatures.signUrl(storage_key, expires))
     const signed = await at(seconds + 60)
     assert.deepEqual([signed.status, signed.headers['cross-origin-resource-policy']], [200, 'cross-origin'])
     assert.equal(signed.headers['content-security-policy'], SANDBOX)

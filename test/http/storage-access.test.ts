@@ -16,7 +16,7 @@ function withoutIds({ status, headers, text }: Answer): object {
 }
 
 function signed({ context }: TestServer, key: string, seconds = 60): string {
-  return context.assets.signatures.signUrl(key, Math.floor(context.platform.now() / 1_000) + seconds)
+  return context.assets.store.signatures.signUrl(key, Math.floor(context.platform.now() / 1_000) + seconds)
 }
 
 describe('a key of another user', () => {
@@ -59,7 +59,7 @@ describe('a key of another user', () => {
   test('is unknown after its removal', async () => {
     await using server = await startServer()
     const { storage_key } = await stored(server, 'mine')
-    assert.equal(await server.context.assets.remove(ME, storage_key), true)
+    assert.equal(await server.context.assets.store.remove(ME, storage_key), true)
     await refused(server, 'GET', `/api/storage/${storage_key}`, {}, [404, 'not_found'])
     await refused(server, 'GET', signed(server, storage_key), {}, [404, 'not_found'])
   })

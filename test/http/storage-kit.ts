@@ -22,8 +22,8 @@ export async function stored(
 ): Promise<StoredAsset> {
   const { scope = ME, content_type = null, name = null } = given
   const made = { workflow_id: null, job_id: null, node_id: null }
-  const prepared = context.assets.prepare(scope, Buffer.from(bytes), { content_type, name, ...made })
-  await context.store.write((tx) => context.assets.insert(tx, prepared))
+  const prepared = context.assets.store.prepare(scope, Buffer.from(bytes), { content_type, name, ...made })
+  await context.store.write((tx) => context.assets.store.insert(tx, prepared))
   return prepared.row
 }
 

@@ -57,7 +57,7 @@ test('a hundred concurrent writes of one key are each complete, and readers get 
   await reading
   for (const [at, { status, body }] of answers.entries())
     assert.deepEqual([status, body.etag, body.size], [200, etagOf(textOf(at)), textOf(at).length])
-  const row = server.context.objects.find({ user_id: '1', workspace_id: null }, '1/a')!
+  const row = server.context.assets.objects.find({ user_id: '1', workspace_id: null }, '1/a')!
   const { text, headers } = await get(server, '1/a')
   assert.deepEqual([headers.etag, row.sha256, row.size], [etagOf(text), sha256Of(text), text.length])
   assert.equal(objectRows(server).length, 1)

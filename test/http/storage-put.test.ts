@@ -111,7 +111,7 @@ describe('an object', () => {
     await put(server, '1/object', 'both')
     assert.equal(storeFiles(server).kept.length, 1)
     platform.ms += 2 * HOUR
-    await server.context.assets.remove(ME, storage_key)
+    await server.context.assets.store.remove(ME, storage_key)
     assert.equal((await get(server, '1/object')).text, 'both')
   })
 
@@ -136,7 +136,7 @@ describe('an object', () => {
   test('can be loaded by runs', async () => {
     await using server = await startServer()
     await put(server, encodeURI('1/in put/ö.txt'), 'loaded')
-    const file = await server.context.files.byKey(ME, '1/in put/ö.txt')
+    const file = await server.context.assets.files.byKey(ME, '1/in put/ö.txt')
     assert.deepEqual([file?.name, file?.size, file?.expires_at], ['ö.txt', 6, null])
   })
 
@@ -217,7 +217,7 @@ describe('a key', () => {
   test('that the service assigns cannot be written, whether it is used or not', async () => {
     await using server = await startServer()
     const { storage_key } = await stored(server, 'of an asset')
-    const upload = await server.context.temporary.put(ME, given('uploaded'))
+    const upload = await server.context.assets.temporary.put(ME, given('uploaded'))
     const none = upload.storage_key.replace(/[0-9a-f]{48}/, '0'.repeat(48))
     const taken = [storage_key, '1/asset_', '1/asset_none.png', '1/asset_x.thumb.webp', upload.storage_key, none]
     for (const key of taken)
@@ -232,7 +232,7 @@ describe('a key', () => {
 
   test('of a temporary upload is deleted with its file, also conditionally', async () => {
     await using server = await startServer()
-    const { storage_key } = await server.context.temporary.put(ME, given('uploaded'))
+    const { storage_key } = await server.context.assets.temporary.put(ME, given('uploaded'))
     const stale = { headers: { 'If-Match': '"x"' } }
     await refused(server, 'DELETE', `${STORAGE}/${storage_key}`, stale, [412, 'precondition_failed'])
     assert.equal((await remove(server, storage_key, { 'If-Match': etagOf('uploaded') })).status, 204)
@@ -348,7 +348,7 @@ describe('an object under temp/', () => {
     const platform = clock()
     await using server = await startServer({ platform })
     await put(server, 'temp/1/many/0', 'many')
-    const row = server.context.objects.find(ME, 'temp/1/many/0')!
+    const row = server.context.assets.objects.find(ME, 'temp/1/many/0')!
     // More than a round of the sweep removes.
     await server.context.store.write((tx) => {
       for (let at = 1; at < 1_100; at += 1) putObject(tx, { ...row, storage_key: `temp/1/many/${at}` })
@@ -366,7 +366,7 @@ describe('an object under temp/', () => {
       'precondition_failed',
     ])
     assert.equal((await put(server, 'temp/1/many/0', 'anew', { 'If-None-Match': '*' })).status, 201)
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
     const left = objectRows(server).map(({ storage_key }) => storage_key)
     assert.deepEqual(left, ['1/a', 'temp/1/late', 'temp/1/many/0'])
     assert.equal(storeFiles(server).kept.length, 3)
@@ -384,7 +384,7 @@ describe('another user', () => {
     const [ada, bob] = [await shared.as(ADA), await shared.as(BOB)]
     for (const key of ['ada/a', 'temp/ada/a']) assert.equal((await put(server, key, 'hers', ada)).status, 201)
     const asset = await stored(server, 'hers', { scope: ADA })
-    const upload = await server.context.temporary.put(ADA, given('hers'))
+    const upload = await server.context.assets.temporary.put(ADA, given('hers'))
     const there = ['ada/a', 'temp/ada/a', asset.storage_key, upload.storage_key]
     const missing = [
       'ada/none',
@@ -462,7 +462,8 @@ describe('another user', () => {
   test('gets no access by a signature, which only covers assets and uploads', async () => {
     await using server = await startServer()
     await put(server, '1/a', 'mine')
-    const { platform, assets } = server.context
+    const { platform } = server.context
+    const { store: assets } = server.context.assets
     const path = assets.signatures.signUrl('1/a', Math.floor(platform.now() / 1_000) + 60)
     await refused(server, 'GET', path, { headers: { Origin: 'http://evil.example' } }, [404, 'not_found'])
     await refused(server, 'PUT', path, { raw: 'x' }, [400, 'invalid_request'])

@@ -48,7 +48,7 @@ test('a large upload needs little memory', async () => {
   const { uri, size } = JSON.parse(Buffer.concat(await incoming.toArray()).toString()) as TemporaryAssetUpload
   assert.equal(size, LARGE)
   assert.ok(peak < 32 * MIB, `${Math.round(peak / MIB)} MiB above idle`)
-  const found = await server.context.temporary.find(null, uri.slice('/api/storage/'.length))
+  const found = await server.context.assets.temporary.find(null, uri.slice('/api/storage/'.length))
   assert.equal(found?.size, LARGE)
 })
 

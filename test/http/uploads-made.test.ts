@@ -65,7 +65,7 @@ describe('a job that is to leave no assets', () => {
       assert.equal((await client.collect('next')).at(-1)!.status, 'completed')
       platform.ms += 24 * HOUR + 1
       assert.equal((await call(server, 'GET', asset.uri)).status, 404)
-      await server.context.retention.sweep()
+      await server.context.runs.retention.sweep()
       assert.deepEqual(temporaryFiles(server), [])
     })
   }
@@ -114,7 +114,7 @@ describe('a result with files', () => {
     const value = (before.result!.outputs.picture as { pictures: Record<string, unknown>[] }).pictures[0]!
     assert.deepEqual([value.uri, value.asset_id, value.sha256], [asset.uri, asset.asset_id, sha256])
     platform.ms += 25 * HOUR
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
     assert.deepEqual(temporaryFiles(server), [])
     assert.equal((await call(server, 'GET', asset.uri)).status, 404)
     assert.deepEqual(await read(), before)
@@ -134,7 +134,7 @@ describe('a result with files', () => {
     assert.equal((await call(server, 'DELETE', `/api/jobs/${job_id}`)).status, 204)
     assert.equal((await call(server, 'GET', uri)).status, 200)
     platform.ms += 25 * HOUR
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
     assert.equal((await call(server, 'GET', uri)).status, 404)
     assert.deepEqual(temporaryFiles(server), [])
   })

@@ -126,7 +126,7 @@ describe('an upload', () => {
     const { uri } = await upload(server, 'Hello, Ada!')
     await call(server, 'GET', uri)
     await call(server, 'POST', UPLOADS, fileForm(''))
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
     assert.equal(dump(server.context.store), before)
     assert.equal((await call(server, 'GET', uri)).status, 200)
   })
@@ -138,7 +138,7 @@ describe('an upload', () => {
     platform.ms += 24 * HOUR
     assert.equal((await call(server, 'GET', uri)).status, 404)
     platform.ms += 1
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
     assert.deepEqual(temporaryFiles(server), [])
   })
 
@@ -181,7 +181,7 @@ describe('a run that cannot load its file', () => {
     const late = await failure(server, id, uri)
     assert.equal(late.type, 'asset_not_found')
     assert.match(late.message, /temporary files are kept for 24 hours/)
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
     assert.deepEqual(await failure(server, id, uri), late)
     for (const missing of ['asset://none', '/api/storage/1/none.txt'])
       assert.equal((await failure(server, id, missing)).type, 'asset_not_found')
@@ -241,7 +241,7 @@ describe('an asset', () => {
 describe('GET and HEAD of an upload', () => {
   test('serve it like an asset, with ranges and conditions, and without content that a browser would run', async () => {
     await using server = await startServer()
-    const html = await server.context.temporary.put(
+    const html = await server.context.assets.temporary.put(
       ME,
       given('<p>0123456789</p>', { name: 'ä.html', content_type: 'text/html' }),
     )

@@ -30,7 +30,7 @@ async function manifestOf(
 ): Promise<ResultManifest> {
   const job = submit(server, { graph: of, params }, scope)
   await job.settled()
-  const { row } = await server.context.jobs.get(scope, job.row.id)
+  const { row } = await server.context.runs.jobs.get(scope, job.row.id)
   assert.equal(row.status, 'completed', String(row.error))
   const manifest = JSON.parse(row.result!) as ResultManifest
   valid('ResultManifest', manifest)

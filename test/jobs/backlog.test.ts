@@ -19,7 +19,7 @@ const numbers = graph(
 
 test('a run waits while too much of its history is unwritten, and then continues', async () => {
   await using server = await startServer()
-  const { events } = server.context
+  const { events } = server.context.runs
   const commit = events.commit.bind(events)
   const held: (() => void)[] = []
   events.commit = (...of) => void held.push(() => commit(...of))
@@ -35,7 +35,7 @@ test('a run waits while too much of its history is unwritten, and then continues
 
 test('a run also waits where few unwritten events have much text', async () => {
   await using server = await startServer()
-  const { events } = server.context
+  const { events } = server.context.runs
   const commit = events.commit.bind(events)
   const held: (() => void)[] = []
   events.commit = (...of) => void held.push(() => commit(...of))
@@ -76,7 +76,7 @@ test('the length of staged events counts until they are committed or truncated',
 
 test('a run that waits for its history can be cancelled, and publishes no more', async () => {
   await using server = await startServer()
-  const { events, jobs } = server.context
+  const { events, jobs } = server.context.runs
   const commit = events.commit.bind(events)
   const held: (() => void)[] = []
   events.commit = (...of) => void held.push(() => commit(...of))

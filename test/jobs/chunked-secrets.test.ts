@@ -54,7 +54,12 @@ async function chunksOf(of: typeof speaking, speakers: Speakers, say: () => void
   const job = submit(server, { graph: of, hasFollower: true })
   let joined = ''
   const following = (async () => {
-    for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed))
+    for await (const { frame } of server.context.runs.events.follow(
+      job.row.key,
+      0,
+      AbortSignal.timeout(60_000),
+      job.feed,
+    ))
       if (frame?.type === 'chunk') joined += frame.content
   })()
   await until('both to be under way', () => speakers.begun === 2)
@@ -110,7 +115,12 @@ test('the shown result of a node has single texts, and no text items of a stream
   )
   const job = submit(server, { graph: of, hasFollower: true })
   const results = new Map<string, unknown>()
-  for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)) {
+  for await (const { frame } of server.context.runs.events.follow(
+    job.row.key,
+    0,
+    AbortSignal.timeout(60_000),
+    job.feed,
+  )) {
     const update = frame as JobFrame | null
     if (update?.type !== 'node_update' || update.status !== 'completed') continue
     results.set(update.node_id, update.result)
@@ -136,7 +146,7 @@ describe('a job that is cancelled in the middle of a secret', () => {
 
   /** The output values of a job that is cancelled right after the first half of a secret. */
   async function toldOfCancelled(server: TestServer): Promise<unknown[]> {
-    const { jobs, events } = server.context
+    const { jobs, events } = server.context.runs
     const job = submit(server, { graph: streamed, acceptsStreamInput: true, hasFollower: true })
     for (const piece of ['It is ', KEY.slice(0, 20)]) job.inputs!.pushInput('in', piece)
     const live = events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)
@@ -157,7 +167,12 @@ describe('a job that is cancelled in the middle of a secret', () => {
     const job = submit(server, { graph: speaking, hasFollower: true })
     let joined = ''
     const following = (async () => {
-      for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed))
+      for await (const { frame } of server.context.runs.events.follow(
+        job.row.key,
+        0,
+        AbortSignal.timeout(60_000),
+        job.feed,
+      ))
         if (frame?.type === 'chunk') joined += frame.content
     })()
     await until('both to be under way', () => speakers.begun === 2)

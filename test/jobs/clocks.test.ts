@@ -42,7 +42,7 @@ function machine() {
   return { turned, platform }
 }
 
-const rowOf = async (server: GatedServer, id: string) => (await server.context.jobs.get(OWNER, id)).row
+const rowOf = async (server: GatedServer, id: string) => (await server.context.runs.jobs.get(OWNER, id)).row
 const status = async (server: GatedServer, id: string) => (await rowOf(server, id)).status
 const reaches = (server: GatedServer, id: string, wanted: string) =>
   until(`it to be ${wanted}`, async () => (await status(server, id)) === wanted)

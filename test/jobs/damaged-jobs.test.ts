@@ -112,7 +112,7 @@ describe('a job with damaged data', () => {
           return job.row.id
         },
         async (server, id, log) => {
-          const resumed = server.context.jobs.resume(OWNER, id, answer)
+          const resumed = server.context.runs.jobs.resume(OWNER, id, answer)
           if (what === 'graph') await assert.rejects(resumed, coded('DATA_DAMAGED'))
           else await resumed
           await hasEnded(server, id, log)
@@ -129,7 +129,7 @@ describe('a job with damaged data', () => {
         return job.row.id
       },
       async (server, id) => {
-        assert.equal((await server.context.jobs.cancel(OWNER, id)).row.status, 'cancelled')
+        assert.equal((await server.context.runs.jobs.cancel(OWNER, id)).row.status, 'cancelled')
       },
     ))
 
@@ -141,7 +141,7 @@ describe('a job with damaged data', () => {
     )
     const log = keptLog()
     await using server = await startGated({ max_job_events: 20, log: log.log, config: ONE })
-    const { jobs, events } = server.context
+    const { jobs, events } = server.context.runs
     const job = submit(server, { graph: many })
     const firing = await until('the firing', () => server.gate.waiting[0])
     await job.flushed()

@@ -33,7 +33,14 @@ const giving = graph(
 )
 
 /** Counts the rows of assets in each transaction of a server from now on. `first` is called after the first transaction with such rows. */
-function counted({ context: { assets } }: TestServer, first = () => {}): number[] {
+function counted(
+  {
+    context: {
+      assets: { store: assets },
+    },
+  }: TestServer,
+  first = () => {},
+): number[] {
   const counts: number[] = []
   const insert = assets.insert.bind(assets)
   let count = 0
@@ -109,7 +116,7 @@ test('a value that could not be published after its rows were written has the sa
 
 test('a job that is cancelled while rows are written in parts ends, and writes no more rows', async () => {
   await using server = await startGated({ types: [files] })
-  const counts = counted(server, () => void server.context.jobs.cancel(OWNER, job.row.id))
+  const counts = counted(server, () => void server.context.runs.jobs.cancel(OWNER, job.row.id))
   const job = submit(server, { graph: giving })
   await job.settled()
   assert.equal(job.row.status, 'cancelled')

@@ -49,7 +49,7 @@ for (const retry_safe of [true, false]) {
       assert.equal(told.filter((word) => word === 'node frail failed').length, 1)
       assert.deepEqual(told.slice(-3), ['status recovering', 'status running', 'end failed'])
       assert.deepEqual([seen.begun, server.gate.started], [1, 0])
-      const { row: retried } = await server.context.jobs.retry(OWNER, id)
+      const { row: retried } = await server.context.runs.jobs.retry(OWNER, id)
       const entry = await until('the gate', () => server.gate.waiting[0])
       entry.open()
       const done = await ended(server, retried.id)
@@ -73,7 +73,7 @@ test('a retry begins with the attempt that was under way, and repeats no finishe
     },
   })
   await using server = await startGated({ types: [type, pay] })
-  const { jobs, workflows } = server.context
+  const { jobs, workflows } = server.context.runs
   const called = graph(
     [source('in', 'x'), node('frail', 'test.Frail'), node('pay', 'test.Pay'), node('gate', 'test.Gate'), sink('out')],
     ['in.output->frail.value', 'frail.output->pay.value', 'pay.output->gate.value', 'gate.output->out.value'],

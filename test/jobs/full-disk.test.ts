@@ -67,7 +67,7 @@ function told(lines: readonly string[]): number {
 }
 
 function active(server: GatedServer): number {
-  return runToCompletion(server.context.jobs.listActive(OWNER)).length
+  return runToCompletion(server.context.runs.jobs.listActive(OWNER)).length
 }
 
 describe('jobs on a full disk', { skip: cannotMount }, () => {

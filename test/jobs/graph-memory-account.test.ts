@@ -105,7 +105,7 @@ describe('jobs with large graphs of their own', () => {
       assert.throws(() => submit(server, { graph: large(count, 'c') }), coded('QUEUE_FULL'))
       const other = submit(server, { graph: plain }, OTHER)
       await other.accepted()
-      await server.context.jobs.cancel({ user_id: '1', workspace_id: null }, a.row.id)
+      await server.context.runs.jobs.cancel({ user_id: '1', workspace_id: null }, a.row.id)
       const next = submit(server, { graph: large(count, 'c') })
       await next.accepted()
       for (let left = 3; left > 0; left--) (await until('a gate', () => server.gate.waiting[0])).open()
@@ -116,7 +116,7 @@ describe('jobs with large graphs of their own', () => {
     let passed_ms = 0
     const platform = { ...systemPlatform(), elapsed: () => performance.now() + passed_ms }
     await using server = await startGated({ platform })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const isOver = async ({ row }: ActiveJob) => (await jobs.get(OWNER, row.id)).row.finished_at !== null
     const count = Math.floor((heapShareBytes(0.125) * 0.75) / 84 / 2.5)
     const [due, small] = [later(large(count, 'due')), later(gated)].map((graph) => submit(server, { graph }))

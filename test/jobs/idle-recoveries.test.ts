@@ -47,8 +47,8 @@ async function interruptedOften(inLife: (life: number, job: ActiveJob) => void):
 
 async function running({ gate, context }: GatedServer): Promise<ActiveJob> {
   await until('the firing, once more', () => gate.waiting[0])
-  const [row] = runToCompletion(context.jobs.listActive(OWNER))
-  return (await context.jobs.get(OWNER, row!.id)).active!
+  const [row] = runToCompletion(context.runs.jobs.listActive(OWNER))
+  return (await context.runs.jobs.get(OWNER, row!.id)).active!
 }
 
 describe('a job that was interrupted twenty times', () => {

@@ -34,7 +34,7 @@ describe('cancel', () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     const first = submit(server, { graph: gated })
     const second = submit(server, { graph: gated })
-    const { row, active } = await server.context.jobs.cancel(OWNER, second.row.id)
+    const { row, active } = await server.context.runs.jobs.cancel(OWNER, second.row.id)
     assert.deepEqual([row.status, row.started_at, active], ['cancelled', null, null])
     assert.deepEqual((await history(server, row)).map(words), ['status accepted', 'status queued 1', 'end cancelled'])
     ;(await firing(server)).open()
@@ -46,7 +46,7 @@ describe('cancel', () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     submit(server, { graph: gated })
     const second = submit(server, { graph: gated })
-    await server.context.jobs.cancel(OWNER, second.row.id)
+    await server.context.runs.jobs.cancel(OWNER, second.row.id)
     assert.deepEqual((await history(server, second.row)).map(words).at(-1), 'end cancelled')
   })
 
@@ -54,7 +54,7 @@ describe('cancel', () => {
     await using server = await startGated()
     const job = submit(server, { graph: deaf })
     const entry = await firing(server, 'deaf')
-    const { row } = await server.context.jobs.cancel(OWNER, job.row.id)
+    const { row } = await server.context.runs.jobs.cancel(OWNER, job.row.id)
     assert.equal(row.status, 'cancel_requested')
     assert.equal(entry.signal.aborted, true)
     entry.open()
@@ -68,14 +68,14 @@ describe('cancel', () => {
       'status cancel_requested',
       'end cancelled',
     ])
-    assert.equal((await server.context.jobs.get(OWNER, row.id)).row.error, null)
+    assert.equal((await server.context.runs.jobs.get(OWNER, row.id)).row.error, null)
   })
 
   test('a second cancellation has no effect', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: deaf })
     const entry = await firing(server, 'deaf')
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const both = await Promise.all([jobs.cancel(OWNER, job.row.id), jobs.cancel(OWNER, job.row.id)])
     assert.deepEqual(
       both.map(({ row }) => row.status),
@@ -95,15 +95,15 @@ describe('cancel', () => {
         throw new Error('no')
       })
       await using server = await startGated({ types: [failing] })
-      const { jobs } = server.context
+      const { jobs } = server.context.runs
       const job = submit(server, { graph: gated })
       const entry = await firing(server)
       if (status === 'completed') entry.open()
       if (status === 'failed') entry.fail(new Error('no'))
       if (status === 'cancelled') await jobs.cancel(OWNER, job.row.id)
       await job.settled()
-      const before = await readJobSnapshot(server.context, await jobs.get(OWNER, job.row.id))
-      const after = await readJobSnapshot(server.context, await jobs.cancel(OWNER, job.row.id))
+      const before = await readJobSnapshot(server.context.runs, await jobs.get(OWNER, job.row.id))
+      const after = await readJobSnapshot(server.context.runs, await jobs.cancel(OWNER, job.row.id))
       assert.equal(before.status, status)
       assert.deepEqual(after, before)
       valid('JobSnapshot', after)
@@ -114,7 +114,7 @@ describe('cancel', () => {
     await using server = await startGated()
     const job = submit(server, { graph: plain })
     assert.equal(job.feed.committed, 0)
-    const { row } = await server.context.jobs.cancel(OWNER, job.row.id)
+    const { row } = await server.context.runs.jobs.cancel(OWNER, job.row.id)
     assert.equal(row.status, 'completed')
   })
 
@@ -124,13 +124,13 @@ describe('cancel', () => {
       const job = submit(server, { graph: deaf })
       const entry = await firing(server, 'deaf')
       if (openFirst) entry.open()
-      const cancelled = server.context.jobs.cancel(OWNER, job.row.id)
+      const cancelled = server.context.runs.jobs.cancel(OWNER, job.row.id)
       if (!openFirst) entry.open()
       await cancelled
       await job.settled()
       const events = (await history(server, job.row)).map(words)
       assert.equal(events.filter((event) => event.startsWith('end ')).length, 1)
-      const { row } = await server.context.jobs.get(OWNER, job.row.id)
+      const { row } = await server.context.runs.jobs.get(OWNER, job.row.id)
       assert.equal(events.at(-1), `end ${row.status}`)
     }
   })
@@ -140,7 +140,7 @@ describe('cancel', () => {
     const first = submit(server, { graph: gated })
     const second = submit(server, { graph: plain })
     await firing(server)
-    await server.context.jobs.cancel(OWNER, first.row.id)
+    await server.context.runs.jobs.cancel(OWNER, first.row.id)
     await second.settled()
     assert.equal(second.row.status, 'completed')
   })
@@ -159,7 +159,10 @@ describe('time limits', () => {
       node_id: null,
       retryable: true,
     })
-    valid('JobSnapshot', await readJobSnapshot(server.context, await server.context.jobs.get(OWNER, job.row.id)))
+    valid(
+      'JobSnapshot',
+      await readJobSnapshot(server.context.runs, await server.context.runs.jobs.get(OWNER, job.row.id)),
+    )
   })
 
   test('the server’s own time limit holds where the request has none', async () => {
@@ -174,7 +177,7 @@ describe('time limits', () => {
       await using server = await startGated()
       const job = submit(server, { graph: deaf, timeout_seconds: ms / 1_000 })
       const entry = await firing(server, 'deaf')
-      await server.context.jobs.cancel(OWNER, job.row.id)
+      await server.context.runs.jobs.cancel(OWNER, job.row.id)
       // The job is cancelled before its limit, and the limit passes before the work ends.
       const from = performance.now()
       await until('the limit to pass', () => performance.now() - from > ms + 100)
@@ -196,7 +199,7 @@ describe('time limits', () => {
 describe('drain', () => {
   test('new jobs are SERVICE_UNAVAILABLE, running jobs get time to end, and queued jobs wait for the next process', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const request = submission({ graph: gated, job_id: 'mine' })
     const first = jobs.submit(OWNER, request)
     const second = submit(server, { graph: plain })
@@ -223,7 +226,7 @@ describe('drain', () => {
         const waiting = [submit(server, { graph: gated }), submit(server, { graph: plain })]
         await firing(server)
         const told = assert.rejects(running.settled(), coded('OUTCOME_UNKNOWN'))
-        await server.context.jobs.drain(1)
+        await server.context.runs.jobs.drain(1)
         await told
         ids.push(...[running, ...waiting].map(({ row }) => row.id))
         assert.equal(server.gate.started, 1, 'none of those that waited was started')
@@ -231,12 +234,12 @@ describe('drain', () => {
       await using server = await startGated({ config: { max_concurrent_jobs: 1 }, data_dir })
       for (const id of ids.slice(0, 2)) {
         const entry = await firing(server)
-        await until('its run', async () => (await server.context.jobs.get(OWNER, id)).row.status === 'running')
+        await until('its run', async () => (await server.context.runs.jobs.get(OWNER, id)).row.status === 'running')
         entry.open()
-        await until('its end', () => server.context.jobs.living(OWNER, id) === null)
+        await until('its end', () => server.context.runs.jobs.living(OWNER, id) === null)
       }
       for (const id of ids) {
-        const { row } = await server.context.jobs.get(OWNER, id)
+        const { row } = await server.context.runs.jobs.get(OWNER, id)
         const told = (await history(server, row)).map(words)
         assert.equal(told.at(-1), 'end completed')
         assert.equal(told.filter((word) => word === 'output out "x"').length, 1)
@@ -248,7 +251,7 @@ describe('drain', () => {
 
   test('a job with a requested cancellation ends as cancelled', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const job = submit(server, { graph: deaf })
     const entry = await firing(server, 'deaf')
     await jobs.cancel(OWNER, job.row.id)
@@ -261,7 +264,7 @@ describe('drain', () => {
 
   test('a server without jobs drains at once', async () => {
     await using server = await startGated()
-    await server.context.jobs.drain(60_000)
-    assert.equal(server.context.jobs.draining, true)
+    await server.context.runs.jobs.drain(60_000)
+    assert.equal(server.context.runs.jobs.draining, true)
   })
 })

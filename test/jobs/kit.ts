@@ -75,14 +75,21 @@ export function submission(more: Partial<JobSubmission> = {}): JobSubmission {
 
 /** Submits a job that must be new. */
 export function submit({ context }: TestServer, more: Partial<JobSubmission>, scope = OWNER): ActiveJob {
-  const { active, duplicate } = context.jobs.submit(scope, submission(more))
+  const { active, duplicate } = context.runs.jobs.submit(scope, submission(more))
   assert.equal(duplicate, false)
   assert.ok(active)
   return active
 }
 
 /** Resolves with the row of a job once it has ended in any way. */
-export function ended({ context: { jobs } }: TestServer, id: string): Promise<JobTable> {
+export function ended(
+  {
+    context: {
+      runs: { jobs },
+    },
+  }: TestServer,
+  id: string,
+): Promise<JobTable> {
   return until('its end', async () => {
     const { row } = await jobs.get(OWNER, id)
     return row.finished_at !== null && { ...row, result: await jobs.resultText(row) }
@@ -97,7 +104,11 @@ export function outputs(row: Pick<JobTable, 'result'>): object {
 /** The events of a job up to its end, each valid, their sequences without gaps from 1 on. */
 export async function history({ context }: TestServer, row: JobTable): Promise<EventBody[]> {
   const events: EventBody[] = []
-  for await (const { sequence, event, timestamp } of context.events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
+  for await (const { sequence, event, timestamp } of context.runs.events.follow(
+    row.key,
+    0,
+    AbortSignal.timeout(60_000),
+  )) {
     if (sequence === null || event === null) continue
     const { id: job_id, workflow_id, workspace_id } = row
     // The JSON text is what clients read: stored events have properties that live events derive while they are serialized.

@@ -50,7 +50,7 @@ function large(seconds: number): Graph {
 
 /** A graph that calls a workflow with the large graph. */
 async function calling(server: TestServer, called: Graph): Promise<Graph> {
-  const { record } = await server.context.workflows.create(OWNER, { name: 'called', graph: called as never })
+  const { record } = await server.context.runs.workflows.create(OWNER, { name: 'called', graph: called as never })
   const outputs = { dynamic_outputs: { out: { type: 'any' } } as never }
   return graph([node('call', 'workflow.Call', { workflow_id: record.id }, outputs)], [])
 }
@@ -70,7 +70,7 @@ async function mostAtOnce(
   try {
     let id: string
     const reaches = (server: TestServer, state: string) =>
-      until(`the job to be ${state}`, async () => (await server.context.jobs.get(OWNER, id)).row.status === state)
+      until(`the job to be ${state}`, async () => (await server.context.runs.jobs.get(OWNER, id)).row.status === state)
     {
       await using server = await startServer({ data_dir, platform })
       id = submit(server, { graph: await made(server, large(seconds)) }).row.id
@@ -79,7 +79,7 @@ async function mostAtOnce(
     if (after !== 'cancelled') now += seconds * 1_000
     const registry = countingTypes()
     await using server = await startServer({ data_dir, registry, platform })
-    if (after === 'cancelled') await server.context.jobs.cancel(OWNER, id)
+    if (after === 'cancelled') await server.context.runs.jobs.cancel(OWNER, id)
     await reaches(server, after)
     return registry.most
   } finally {
@@ -114,7 +114,7 @@ describe('a large graph is compiled in slices', () => {
       {
         await using server = await startServer({ data_dir })
         job_id = submit(server, { graph: large(0) }).row.id
-        await until('the job to end', async () => (await server.context.jobs.get(OWNER, job_id)).row.finished_at)
+        await until('the job to end', async () => (await server.context.runs.jobs.get(OWNER, job_id)).row.finished_at)
       }
       const registry = countingTypes()
       await using server = await startServer({ data_dir, registry })
@@ -135,7 +135,7 @@ test('a large graph is compiled in slices where a follower reads missed events f
     {
       await using server = await startServer({ data_dir })
       job_id = submit(server, { graph: large(0) }).row.id
-      await until('the job to end', async () => (await server.context.jobs.get(OWNER, job_id)).row.finished_at)
+      await until('the job to end', async () => (await server.context.runs.jobs.get(OWNER, job_id)).row.finished_at)
     }
     const registry = countingTypes()
     await using server = await startServer({ data_dir, registry })
@@ -149,9 +149,9 @@ test('a large graph is compiled in slices where a follower reads missed events f
       isLarge: () => false,
       encodeLarge: async () => assert.fail('no frame is large'),
       holdLarge: async () => assert.fail('no frame is large'),
-      reader: server.context.held.createReader('owner', () => {}),
+      reader: server.context.transport.response_buffers.createReader('owner', () => {}),
     })
-    followers.follow((await server.context.jobs.get(OWNER, job_id)).row, 0, { detail: 'full' })
+    followers.follow((await server.context.runs.jobs.get(OWNER, job_id)).row, 0, { detail: 'full' })
     await followers.whenFinished()
     assert.equal((frames.at(-1) as { status?: string }).status, 'completed')
     assert.ok(registry.most > 0 && registry.most < MOST_AT_ONCE, `${registry.most} nodes at once`)
@@ -169,7 +169,7 @@ test('a job ends where the file of its called large graph is missing, and cannot
     {
       await using server = await startServer({ data_dir, platform })
       id = submit(server, { graph: await calling(server, large(3_600)) }).row.id
-      await until('it to wait', async () => (await server.context.jobs.get(OWNER, id)).row.status === 'paused')
+      await until('it to wait', async () => (await server.context.runs.jobs.get(OWNER, id)).row.status === 'paused')
     }
     const journal = journalFolderPath(data_dir)
     const files = readdirSync(journal, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
@@ -179,7 +179,7 @@ test('a job ends where the file of its called large graph is missing, and cannot
     await using server = await startServer({ data_dir, platform })
     const { status, error } = await ended(server, id)
     assert.deepEqual([status, JSON.parse(error!).type], ['failed', 'interrupted'])
-    await assert.rejects(server.context.jobs.retry(OWNER, id), coded('CONFLICT'))
+    await assert.rejects(server.context.runs.jobs.retry(OWNER, id), coded('CONFLICT'))
   } finally {
     rmSync(data_dir, { recursive: true, force: true })
   }
@@ -197,7 +197,7 @@ test('a job continues later where there is no room for its called large graph', 
     {
       await using server = await startServer({ data_dir, platform })
       id = submit(server, { graph: await calling(server, large(3_600)) }).row.id
-      await until('it to wait', async () => (await server.context.jobs.get(OWNER, id)).row.status === 'paused')
+      await until('it to wait', async () => (await server.context.runs.jobs.get(OWNER, id)).row.status === 'paused')
     }
     FairMemoryAccount.prototype.take = async function (this: FairMemoryAccount, ...of) {
       if (++refused <= 2) throw new MemoryUnavailableError()
@@ -239,7 +239,7 @@ test('jobs of a user with many large graphs do not hold back a job of another us
     {
       await using server = await startServer({ data_dir, platform })
       const paused = (owner: OwnerScope) =>
-        runToCompletion(server.context.jobs.listActive(owner)).filter(({ status }) => status === 'paused').length
+        runToCompletion(server.context.runs.jobs.listActive(owner)).filter(({ status }) => status === 'paused').length
       for (let at = 0; at < COUNT; at++) submit(server, { graph: waitingWith(`${at} ${'x'.repeat(300_000)}`) })
       await until('all to wait', () => paused(OWNER) === COUNT)
       other = submit(server, { graph: waitingWith('') }, OTHER).row.id
@@ -248,8 +248,8 @@ test('jobs of a user with many large graphs do not hold back a job of another us
     // All jobs are due. The job of the other user was suspended last.
     now += 3_700_000
     await using server = await startServer({ data_dir, platform })
-    await until('the other one to end', async () => (await server.context.jobs.get(OTHER, other)).row.finished_at)
-    const before = COUNT - runToCompletion(server.context.jobs.listActive(OWNER)).length
+    await until('the other one to end', async () => (await server.context.runs.jobs.get(OTHER, other)).row.finished_at)
+    const before = COUNT - runToCompletion(server.context.runs.jobs.listActive(OWNER)).length
     assert.ok(before < MOST_BEFORE, `${before} jobs went on before it`)
   } finally {
     rmSync(data_dir, { recursive: true, force: true })

@@ -105,7 +105,8 @@ describe('the journal of a completed job', () => {
 
   test('is removed without blocking the event loop, whatever the size of its pages', async () => {
     await using server = await startServer()
-    const { store, retention } = server.context
+    const { store } = server.context
+    const { retention } = server.context.runs
     const path = join(server.data_dir, 'svc.db')
     let key = 0
     await leavesLoopFree(async () => {
@@ -154,9 +155,9 @@ describe('the journal of a completed job', () => {
       const left = rowsOf(path, job.key)
       await using server = await startGated({ data_dir, types })
       assert.deepEqual(rowsOf(path, job.key), left)
-      await server.context.retention.sweep()
+      await server.context.runs.retention.sweep()
       assert.deepEqual(rowsOf(path, job.key), { ...left, job_journal: 0, job_doomed: 0 })
-      const { row } = await server.context.jobs.get(OWNER, job.id)
+      const { row } = await server.context.runs.jobs.get(OWNER, job.id)
       assert.deepEqual(outputs(row), { out: Array.from({ length: 40 }, () => PAGE) })
     }),
   )

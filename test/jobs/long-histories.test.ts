@@ -30,7 +30,7 @@ const of = graph(
 
 test('a job with a history of 31 MB continues without a long turn of the event loop', async () => {
   await using server = await startGated({ types: [many] })
-  const { jobs } = server.context
+  const { jobs } = server.context.runs
   await belowInSome(80, async () => {
     const { row } = submit(server, { graph: of })
     await until('it to wait', async () => {

@@ -164,7 +164,7 @@ describe('listJobs', () => {
     const rows = Array.from({ length: 500 }, (_, at) => ended(at + 1, { result: JSON.stringify(of) }))
     await server.context.store.write((tx) => putJob(tx, ...rows))
     await leavesLoopFree(async () => {
-      const { text, next } = listJobs(server.context, OWNER, { limit: 500 })
+      const { text, next } = listJobs(server.context.runs, OWNER, { limit: 500 })
       assert.equal(next, null)
       let length = 0
       return async () => {
@@ -179,7 +179,7 @@ describe('listJobs', () => {
     const rows = Array.from({ length: 20 }, (_, at) => ended(at + 1, { result: JSON.stringify('x'.repeat(300_000)) }))
     await server.context.store.write((tx) => putJob(tx, ...rows))
     emptyLog(server)
-    const pages = Array.from({ length: 96 }, () => listJobs(server.context, OWNER, { limit: 20 }).text)
+    const pages = Array.from({ length: 96 }, () => listJobs(server.context.runs, OWNER, { limit: 20 }).text)
     for (const page of pages) {
       await page.next()
       await yieldToEventLoop()
@@ -196,7 +196,7 @@ describe('listJobs', () => {
     await using server = await startServer()
     const { store } = server.context
     await store.write((tx) => putJob(tx, jobRow(1), jobRow(2), jobRow(3)))
-    const { text } = listJobs(server.context, OWNER, { status: 'accepted' })
+    const { text } = listJobs(server.context.runs, OWNER, { status: 'accepted' })
     await store.write((tx) => purgeJob(tx, jobRow(2), () => true))
     const shown = JSON.parse((await collect(text)).join('')) as { job_id: string }[]
     assert.deepEqual(
@@ -215,25 +215,25 @@ describe('deleteJob', () => {
       traces(tx, 1, 3)
       traces(tx, 2, 3)
     })
-    await deleteJob(server.context, OWNER, 'job_1')
+    await deleteJob(server.context.runs, OWNER, 'job_1')
     // The sweep removes the rest for which there was no time.
     await store.write((tx) => purgeRemovedJobs(tx, () => true))
     assert.deepEqual(left(server, 1), NOTHING)
     assert.deepEqual(left(server, 2), { job_event: 3, job_journal: 1, job_doomed: 0 })
-    await assert.rejects(deleteJob(server.context, OWNER, 'job_1'), coded('JOB_NOT_FOUND'))
+    await assert.rejects(deleteJob(server.context.runs, OWNER, 'job_1'), coded('JOB_NOT_FOUND'))
   })
 
   test('of two requests that delete a job, one gets JOB_NOT_FOUND', async () => {
     await using server = await startServer()
     await server.context.store.write((tx) => putJob(tx, ended(1)))
-    const both = await Promise.allSettled([1, 2].map(() => deleteJob(server.context, OWNER, 'job_1')))
+    const both = await Promise.allSettled([1, 2].map(() => deleteJob(server.context.runs, OWNER, 'job_1')))
     assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   })
 
   test('JOB_NOT_TERMINAL: a job that has not ended stays', async () => {
     await using server = await startServer()
     await server.context.store.write((tx) => putJob(tx, jobRow(1, { status: 'paused' })))
-    await assert.rejects(deleteJob(server.context, OWNER, 'job_1'), coded('JOB_NOT_TERMINAL'))
+    await assert.rejects(deleteJob(server.context.runs, OWNER, 'job_1'), coded('JOB_NOT_TERMINAL'))
     assert.deepEqual(
       server.context.store.read((tx) => listJobKeys(tx, OWNER, ALL)),
       [1],
@@ -242,7 +242,8 @@ describe('deleteJob', () => {
 
   test('a job with a hundred thousand events is gone at once, and its rows are removed in small parts', async () => {
     await using server = await startServer()
-    const { store, retention } = server.context
+    const { store } = server.context
+    const { retention } = server.context.runs
     const count = Math.min(scaled(20_000), 100_000)
     await leavesLoopFree(async () => {
       await store.write((tx) => {
@@ -251,7 +252,7 @@ describe('deleteJob', () => {
       })
       emptyLog(server)
       return async () => {
-        await deleteJob(server.context, OWNER, 'job_7')
+        await deleteJob(server.context.runs, OWNER, 'job_7')
         assert.deepEqual(
           store.read((tx) => listJobKeys(tx, OWNER, ALL)),
           [],

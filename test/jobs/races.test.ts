@@ -15,7 +15,14 @@ const approval = graph(
 )
 const yes = { node_id: null, name: null, value: true, at: '/body' }
 
-async function resting({ context: { jobs } }: TestServer, id: string): Promise<void> {
+async function resting(
+  {
+    context: {
+      runs: { jobs },
+    },
+  }: TestServer,
+  id: string,
+): Promise<void> {
   await until('the job to rest', async () => {
     const { row, active } = await jobs.get(OWNER, id)
     return row.status === 'paused' && active === null
@@ -25,7 +32,7 @@ async function resting({ context: { jobs } }: TestServer, id: string): Promise<v
 describe('with concurrent requests', () => {
   test('a suspended job takes one of many answers, before and after the suspension is stored', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     for (const late of [false, true]) {
       const job = submit(server, { graph: approval })
       if (late) await resting(server, job.row.id)
@@ -41,7 +48,7 @@ describe('with concurrent requests', () => {
 
   test('a job that is cancelled several times and answered ends once, and all requests get the same end', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     for (let round = 0; round < 20; round++) {
       const job = submit(server, { graph: approval })
       if (round % 2 === 0) await resting(server, job.row.id)
@@ -69,7 +76,7 @@ describe('while the server stops', () => {
       const ids: string[] = []
       {
         await using server = await startGated({ data_dir, config: { max_concurrent_jobs: 1 } })
-        const { jobs } = server.context
+        const { jobs } = server.context.runs
         const waits = submit(server, { graph: approval })
         await resting(server, waits.row.id)
         const runs = submit(server, { graph: gated })
@@ -87,7 +94,7 @@ describe('while the server stops', () => {
         await assert.rejects(jobs.resume(OWNER, waits.row.id, yes), coded('SERVICE_UNAVAILABLE'))
       }
       await using server = await startGated({ data_dir })
-      for (const id of ids) assert.equal((await server.context.jobs.get(OWNER, id)).row.status, 'cancelled')
+      for (const id of ids) assert.equal((await server.context.runs.jobs.get(OWNER, id)).row.status, 'cancelled')
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
     }
@@ -105,7 +112,7 @@ describe('while the server stops', () => {
         await using server = await startGated({ data_dir })
         if (start === 0) id = submit(server, { graph: fed, acceptsStreamInput: true }).row.id
         const { row } = await until('the job to run', async () => {
-          const found = await server.context.jobs.get(OWNER, id)
+          const found = await server.context.runs.jobs.get(OWNER, id)
           return found.row.status === 'running' && found
         })
         assert.equal(row.error, null)
@@ -119,7 +126,7 @@ describe('while the server stops', () => {
 describe('a job that continues', () => {
   test('keeps its properties of the first run while it is queued again', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const of = graph(
       [
         source('in', 'x'),
@@ -147,7 +154,7 @@ describe('a job that continues', () => {
     // The job must be resumed before its time is over.
     await withMoreTime(1_000, async (ms) => {
       await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
-      const { jobs } = server.context
+      const { jobs } = server.context.runs
       const job = submit(server, { graph: approval, timeout_seconds: ms / 1_000 })
       await resting(server, job.row.id)
       submit(server, { graph: gated })
@@ -182,7 +189,8 @@ describe('a job that continues', () => {
       now += 120_000
       {
         await using server = await startGated({ data_dir, platform })
-        const { jobs, store } = server.context
+        const { store } = server.context
+        const { jobs } = server.context.runs
         await assert.rejects(jobs.resume(OWNER, ids[0]!, yes), coded('INVALID_WORKFLOW_GRAPH'))
         const { row } = await jobs.get(OWNER, ids[1]!)
         await until('the delay to be put off', () => store.read((tx) => findJobByKey(tx, row.key))!.wake_at! > now)
@@ -190,7 +198,7 @@ describe('a job that continues', () => {
       }
       now += 1_200_000
       await using server = await startGated({ data_dir, types: [odd], platform })
-      await server.context.jobs.resume(OWNER, ids[0]!, yes)
+      await server.context.runs.jobs.resume(OWNER, ids[0]!, yes)
       for (const id of ids) assert.deepEqual(JSON.parse((await ended(server, id)).result!).outputs, { out: 'x' })
     } finally {
       rmSync(data_dir, { recursive: true, force: true })

@@ -24,7 +24,7 @@ async function named(server: GatedServer, { status, body, headers }: Answer<Erro
   assert.deepEqual([status, body.error.type], [503, 'outcome_unknown'])
   const [, id] =
     /^\/api\/jobs\/(\S+)$/.exec(String(headers.location)) ?? assert.fail(`no Location: ${headers.location}`)
-  assert.ok(server.context.jobs.isStored(OWNER, id!))
+  assert.ok(server.context.runs.jobs.isStored(OWNER, id!))
   return id!
 }
 
@@ -35,9 +35,9 @@ describe('a stored job whose client waits for its end', () => {
     const answer = run(server, id)
     const { id: job_id } = await until(
       'its first commit',
-      () => runToCompletion(server.context.jobs.listActive(OWNER))[0],
+      () => runToCompletion(server.context.runs.jobs.listActive(OWNER))[0],
     )
-    const stopped = server.context.jobs.drain(0)
+    const stopped = server.context.runs.jobs.drain(0)
     assert.equal(await named(server, await answer), job_id)
     await stopped
   })
@@ -50,8 +50,11 @@ describe('a stored job whose client waits for its end', () => {
     )
     const { id } = await workflow(server, delayed)
     const answer = run(server, id)
-    await until('the job to rest', () => runToCompletion(server.context.jobs.listActive(OWNER))[0]?.status === 'paused')
-    const stopped = server.context.jobs.drain(0)
+    await until(
+      'the job to rest',
+      () => runToCompletion(server.context.runs.jobs.listActive(OWNER))[0]?.status === 'paused',
+    )
+    const stopped = server.context.runs.jobs.drain(0)
     await named(server, await answer)
     await stopped
   })
@@ -62,7 +65,7 @@ describe('a stored job whose client waits for its end', () => {
     const { id } = await workflow(server, gated)
     const answer = run(server, id)
     const gate = await until('the firing', () => server.gate.waiting[0])
-    await until('its first commit', () => runToCompletion(server.context.jobs.listActive(OWNER))[0])
+    await until('its first commit', () => runToCompletion(server.context.runs.jobs.listActive(OWNER))[0])
     saboteur.break()
     gate.open()
     const job_id = await named(server, await answer)
@@ -108,7 +111,7 @@ describe('a submission that is refused', () => {
     const of = await workflow(server, held)
     const request = submissionOf(of, { inputs: { in: 'x'.repeat(20 << 20) } })
     const late = new AbortController()
-    const answer = submitJob(server.context, LOCAL_PRINCIPAL, request, { at: '/body', signal: late.signal })
+    const answer = submitJob(server.context.runs, LOCAL_PRINCIPAL, request, { at: '/body', signal: late.signal })
     const refused = answer.catch((error: ServiceError) => error)
     // The large value is written to disk before the first commit.
     await until('its files', () => readdirSync(journalFolderPath(server.data_dir)).length > 0)
@@ -116,8 +119,8 @@ describe('a submission that is refused', () => {
     const error = (await refused) as ServiceError
     assert.ok(coded('SERVICE_UNAVAILABLE')(error))
     assert.deepEqual(error.headers, { Location: `/api/sdk/v1/jobs/${error.job_id}` })
-    await until('the job', () => server.context.jobs.isStored(OWNER, error.job_id!))
-    const again = await submitJob(server.context, LOCAL_PRINCIPAL, request, {
+    await until('the job', () => server.context.runs.jobs.isStored(OWNER, error.job_id!))
+    const again = await submitJob(server.context.runs, LOCAL_PRINCIPAL, request, {
       at: '/body',
       signal: new AbortController().signal,
     })
@@ -186,6 +189,6 @@ test('a job that failed for a missing resource of the server is retryable', asyn
   const { type, retryable } = JSON.parse(job.row.error!) as { type: string; retryable: boolean }
   assert.deepEqual([type, retryable], ['unavailable', true])
   lacks = false
-  const { row } = await server.context.jobs.retry(OWNER, job.row.id)
+  const { row } = await server.context.runs.jobs.retry(OWNER, job.row.id)
   assert.deepEqual(outputs(await ended(server, row.id)), { out: 'x' })
 })

@@ -17,7 +17,7 @@ describe('an idempotency key', () => {
       let id: string
       {
         await using server = await startGated({ data_dir })
-        const { jobs } = server.context
+        const { jobs } = server.context.runs
         const [first, second] = [jobs.submit(OWNER, keyed()), jobs.submit(OWNER, keyed())]
         id = first.row.id
         assert.deepEqual([first.duplicate, second.duplicate, second.row.id], [false, true, id])
@@ -26,7 +26,7 @@ describe('an idempotency key', () => {
         assert.deepEqual([third.duplicate, third.row.id, third.active], [true, id, null])
       }
       await using server = await startGated({ data_dir })
-      assert.equal(server.context.jobs.submit(OWNER, keyed()).row.id, id)
+      assert.equal(server.context.runs.jobs.submit(OWNER, keyed()).row.id, id)
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
     }
@@ -34,7 +34,7 @@ describe('an idempotency key', () => {
 
   test('refuses another request, and belongs to its owner', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const first = jobs.submit(OWNER, keyed())
     for (const other of [{ name: 'other' }, { timeout_seconds: 5 }, { graph: gated }]) {
       assert.throws(() => jobs.submit(OWNER, keyed(other)), coded('IDEMPOTENCY_CONFLICT'))
@@ -51,7 +51,7 @@ describe('an idempotency key', () => {
 
   test('is checked before the workflow, its graph and the queue', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1, max_queued_jobs: 0 } })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const first = jobs.submit(OWNER, submission({ graph: gated, idempotency_key: 'k' }))
     assert.throws(() => jobs.submit(OWNER, submission({ graph: gated })), coded('QUEUE_FULL'))
     assert.equal(jobs.submit(OWNER, submission({ graph: gated, idempotency_key: 'k' })).row.id, first.row.id)
@@ -61,7 +61,7 @@ describe('an idempotency key', () => {
 
   test('of a refused submission can be used again', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const refused = submission({ workflow_id: 'nowhere', idempotency_key: 'k' })
     assert.throws(() => jobs.submit(OWNER, refused), coded('WORKFLOW_NOT_FOUND'))
     assert.equal(jobs.submit(OWNER, keyed()).duplicate, false)
@@ -72,7 +72,7 @@ describe('an idempotency key', () => {
     const { systemPlatform } = await import('../../src/platform.ts')
     const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
     await using server = await startGated({ platform })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const first = jobs.submit(OWNER, keyed())
     await first.active!.settled()
     now += 86_400_000 - 1
@@ -114,7 +114,7 @@ describe('a retry', () => {
   test('runs failed firings again, and no finished firings', async () => {
     const { ran, types } = counting()
     await using server = await startGated({ types })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const job = submit(server, { graph: of, name: 'n', timeout_seconds: 60 })
     await job.settled()
     assert.equal(job.row.status, 'failed')
@@ -130,7 +130,7 @@ describe('a retry', () => {
 
   test('of a job that has not ended, or has completed, is refused', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const job = submit(server, { graph: gated })
     const entry = await until('the firing', () => server.gate.waiting[0])
     await assert.rejects(jobs.retry(OWNER, job.row.id), coded('JOB_NOT_TERMINAL'))
@@ -143,7 +143,7 @@ describe('a retry', () => {
 
   test('of a queued job that was cancelled runs it from its beginning', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     submit(server, { graph: gated })
     const second = submit(server, { graph: plain, params: { in: 'given' } })
     await jobs.cancel(OWNER, second.row.id)

@@ -57,7 +57,7 @@ describe('a result in parts', () => {
       const list = await call<JobSnapshot[]>(server, 'GET', '/api/jobs')
       assert.deepEqual(list.body[0]?.result, body.result)
       assert.equal((await call(server, 'DELETE', `/api/jobs/${job.row.id}`)).status, 204)
-      await server.context.retention.sweep()
+      await server.context.runs.retention.sweep()
       assert.deepEqual(stored(data_dir), { parts: 0, counted: null })
     }),
   )
@@ -92,7 +92,8 @@ describe('a result in parts', () => {
       const held = await until('the gate', () => server.gate.waiting[0])
       held.open('x')
       await job.settled()
-      const { store, jobs } = server.context
+      const { store } = server.context
+      const { jobs } = server.context.runs
       let parts = 0
       const read = store.read.bind(store)
       store.read = (unit) =>

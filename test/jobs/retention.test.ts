@@ -37,7 +37,7 @@ async function aging(more: { job_retention_days?: number } = {}) {
   const server = await startServer({ platform, config: more })
   const sweepAfter = async (days: number) => {
     now = START + days * DAY
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
   }
   return Object.assign(server, { sweepAfter })
 }
@@ -140,7 +140,7 @@ describe('retention', () => {
     await server.context.store.write((tx) => withTraces(tx, ended(1, 0)))
     await server.sweepAfter(31)
     const graph = { nodes: [{ id: 'out', type: 'output.Output', data: { name: 'out', value: 1 } }], edges: [] }
-    const { active } = server.context.jobs.submit(OWNER, submission({ graph, job_id: 'job_1' }))
+    const { active } = server.context.runs.jobs.submit(OWNER, submission({ graph, job_id: 'job_1' }))
     await active!.settled()
     assert.equal((await call(server, 'GET', '/api/jobs/job_1')).status, 200)
     assert.equal((await call(server, 'DELETE', '/api/jobs/job_1')).status, 204)
@@ -378,7 +378,8 @@ describe('a sweep does not block the event loop', () => {
 
   test('while it removes files that no asset names any more', async () => {
     await using server = await startServer()
-    const { assets, retention } = server.context
+    const { store: assets } = server.context.assets
+    const { retention } = server.context.runs
     const { row } = assets.prepare({ user_id: '1', workspace_id: null }, Buffer.from('left behind'), {
       content_type: null,
       workflow_id: null,

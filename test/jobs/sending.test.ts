@@ -31,7 +31,14 @@ function told({ context: { store } }: TestServer, job_key: number): unknown[] {
 }
 
 /** Waits until a job runs, for example after a restart. */
-function running({ context: { jobs } }: TestServer, id: string): Promise<ActiveJob> {
+function running(
+  {
+    context: {
+      runs: { jobs },
+    },
+  }: TestServer,
+  id: string,
+): Promise<ActiveJob> {
   return until('the job to run', () => {
     const living = jobs.living(OWNER, id)
     return living?.row.status === 'running' && living
@@ -75,7 +82,7 @@ describe('values and property changes that were sent to a job', () => {
       const job = await running(server, id)
       await job.cancel()
       await ended(server, id)
-      const { row } = await server.context.jobs.retry(OWNER, id)
+      const { row } = await server.context.runs.jobs.retry(OWNER, id)
       const retried = await running(server, row.id)
       assert.equal(retried.inputs?.endInput('in'), 'ok')
       assert.deepEqual(outputs(await ended(server, row.id)), { out: values.map(ends) })
@@ -129,7 +136,7 @@ describe('values and property changes that were sent to a job', () => {
       assert.equal(job.inputs?.pushInput('in', '2'), 'ok')
       assert.equal(job.inputs?.endInput('in'), 'ok')
       await job.settled()
-      const { row } = await server.context.jobs.get(OWNER, id)
+      const { row } = await server.context.runs.jobs.get(OWNER, id)
       assert.deepEqual(outputs(row), { out: ['a1', 'b2'], told: ['a1', 'b2'] })
     }),
   )
@@ -202,7 +209,7 @@ describe('values and property changes that were sent to a job', () => {
           await job.flushed()
         }
         await using server = await startGated({ data_dir })
-        const { jobs } = server.context
+        const { jobs } = server.context.runs
         const job = await running(server, id)
         assert.equal(job.inputs?.pushInput('in', '6'), 'ok')
         assert.equal(job.inputs?.endInput('in'), 'ok')

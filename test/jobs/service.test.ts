@@ -40,7 +40,7 @@ describe('submit', () => {
     const first = submit(server, { graph: gated })
     const second = submit(server, { graph: plain })
     await second.accepted()
-    assert.deepEqual(await (await server.context.jobs.get(OWNER, second.row.id)).row.status, 'queued')
+    assert.deepEqual(await (await server.context.runs.jobs.get(OWNER, second.row.id)).row.status, 'queued')
     await until('the first to run', () => server.gate.waiting[0])
     server.gate.waiting[0]!.open()
     await Promise.all([first.settled(), second.settled()])
@@ -73,7 +73,7 @@ describe('submit', () => {
       'node bad failed',
       'end failed',
     ])
-    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    const { row } = await server.context.runs.jobs.get(OWNER, job.row.id)
     const error = JSON.parse(row.error!) as { node_id: string; retryable: boolean }
     assert.deepEqual([error.node_id, error.retryable], ['bad', false])
     assert.ok(!JSON.stringify(events).includes('secret'))
@@ -83,8 +83,8 @@ describe('submit', () => {
     await using server = await startGated()
     const job = submit(server, { workflow_id: 'greeting', params: { name: 'Ada' }, name: 'a name' })
     await job.settled()
-    const handle = await server.context.jobs.get(OWNER, job.row.id)
-    const snapshot = await readJobSnapshot(server.context, handle)
+    const handle = await server.context.runs.jobs.get(OWNER, job.row.id)
+    const snapshot = await readJobSnapshot(server.context.runs, handle)
     valid('JobSnapshot', snapshot)
     const last = (await history(server, job.row)).at(-1)!
     assert.deepEqual(last.type === 'job_terminal' && last.snapshot, snapshot)
@@ -104,15 +104,15 @@ describe('submit', () => {
       job = submit(server, { graph: plain })
     }
     assert.equal(job.terminal, true, 'it has run')
-    assert.deepEqual(runToCompletion(server.context.jobs.listActive(OWNER)), [])
+    assert.deepEqual(runToCompletion(server.context.runs.jobs.listActive(OWNER)), [])
     assert.equal(job.feed.committed, 0)
-    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    const { row } = await server.context.runs.jobs.get(OWNER, job.row.id)
     assert.equal(row.status, 'completed')
   })
 
   test('WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH, INVALID_PARAMETERS and INVALID_REQUEST leave no job behind', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const refused = (more: Parameters<typeof submission>[0]) => () => jobs.submit(OWNER, submission(more))
     assert.throws(refused({ workflow_id: 'nowhere' }), coded('WORKFLOW_NOT_FOUND'))
     assert.throws(refused({}), coded('INVALID_REQUEST'))
@@ -127,7 +127,7 @@ describe('submit', () => {
 
   test('QUEUE_FULL leaves no job behind, and its id is free', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1, max_queued_jobs: 1 } })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const first = submit(server, { graph: gated })
     const second = submit(server, { graph: plain })
     assert.throws(() => jobs.submit(OWNER, submission({ graph: plain, job_id: 'mine' })), coded('QUEUE_FULL'))
@@ -155,7 +155,7 @@ describe('submit', () => {
 describe('the workflow of a run', () => {
   test('is the last version, and no run starts once it was deleted', async () => {
     await using server = await startGated()
-    const { workflows, jobs } = server.context
+    const { workflows, jobs } = server.context.runs
     const saying = (value: string) => graph([source('in', value), sink('out')], ['in.output->out.value']) as never
     const { record } = await workflows.create(OWNER, { name: 'says', graph: saying('a') })
     const outputs = async () => {
@@ -175,7 +175,7 @@ describe('the workflow of a run', () => {
 
   test('stays the accepted graph of a job, even after the workflow was deleted', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
-    const { workflows } = server.context
+    const { workflows } = server.context.runs
     const { record } = await workflows.create(OWNER, { name: 'plain', graph: plain as never })
     const first = submit(server, { graph: gated })
     const second = submit(server, { workflow_id: record.id })
@@ -184,14 +184,14 @@ describe('the workflow of a run', () => {
     ;(await until('the firing', () => server.gate.waiting[0])).open()
     await Promise.all([first.settled(), second.settled()])
     assert.equal(second.row.status, 'completed')
-    assert.equal(server.context.jobs.planOf(second.row).nodes.length, 2)
+    assert.equal(server.context.runs.jobs.planOf(second.row).nodes.length, 2)
   })
 })
 
 describe('a job id of the client’s choice', () => {
   test('the same id with the same request is the same job, while it lives and afterwards', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const request = submission({ graph: gated, job_id: 'mine', params: { in: 'y' } })
     const first = jobs.submit(OWNER, request)
     const again = jobs.submit(OWNER, { ...request, params_at: '/data/params', hasFollower: true })
@@ -214,7 +214,7 @@ describe('a job id of the client’s choice', () => {
   })) {
     test(`the same id with another request is a CONFLICT: ${what}`, async () => {
       await using server = await startGated()
-      const { jobs } = server.context
+      const { jobs } = server.context.runs
       const first = submit(server, { graph: gated, job_id: 'mine' })
       await first.accepted()
       const other = submission({ graph: gated, job_id: 'mine', ...more })
@@ -229,9 +229,12 @@ describe('a job id of the client’s choice', () => {
     const jobs = owners.map((owner) => submit(server, { graph: plain, job_id: 'mine' }, owner))
     await Promise.all(jobs.map((job) => job.settled()))
     for (const [at, owner] of owners.entries()) {
-      assert.equal((await server.context.jobs.get(owner, 'mine')).row.key, jobs[at]!.row.key)
+      assert.equal((await server.context.runs.jobs.get(owner, 'mine')).row.key, jobs[at]!.row.key)
     }
-    await assert.rejects(server.context.jobs.get({ user_id: '3', workspace_id: null }, 'mine'), coded('JOB_NOT_FOUND'))
+    await assert.rejects(
+      server.context.runs.jobs.get({ user_id: '3', workspace_id: null }, 'mine'),
+      coded('JOB_NOT_FOUND'),
+    )
   })
 
   test('JOB_NOT_FOUND is the same for an unknown job and for another owner’s', async () => {
@@ -240,11 +243,11 @@ describe('a job id of the client’s choice', () => {
     const stranger = { user_id: '2', workspace_id: null }
     await job.accepted()
     for (const id of [job.row.id, 'nothing']) {
-      await assert.rejects(server.context.jobs.get(stranger, id), coded('JOB_NOT_FOUND'))
-      await assert.rejects(server.context.jobs.cancel(stranger, id), coded('JOB_NOT_FOUND'))
-      assert.equal(server.context.jobs.living(stranger, id), null)
+      await assert.rejects(server.context.runs.jobs.get(stranger, id), coded('JOB_NOT_FOUND'))
+      await assert.rejects(server.context.runs.jobs.cancel(stranger, id), coded('JOB_NOT_FOUND'))
+      assert.equal(server.context.runs.jobs.living(stranger, id), null)
     }
-    assert.deepEqual(runToCompletion(server.context.jobs.listActive(stranger)), [])
+    assert.deepEqual(runToCompletion(server.context.runs.jobs.listActive(stranger)), [])
     assert.equal(job.status, 'running')
   })
 })
@@ -288,9 +291,9 @@ describe('snapshots', () => {
 
   test('of real jobs match their schema: queued, running, cancel_requested, cancelled', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const shown = async (id: string) => {
-      const snapshot = await readJobSnapshot(server.context, await jobs.get(OWNER, id))
+      const snapshot = await readJobSnapshot(server.context.runs, await jobs.get(OWNER, id))
       valid('JobSnapshot', snapshot)
       return [snapshot.status, snapshot.queue_position]
     }
@@ -314,7 +317,7 @@ describe('snapshots', () => {
 describe('sub-workflows', () => {
   test('a workflow that calls itself without end fails at the depth limit', async () => {
     await using server = await startGated()
-    const { workflows } = server.context
+    const { workflows } = server.context.runs
     const calling = (id: string) => graph([node('call', 'workflow.Call', { workflow_id: id })], []) as never
     const { record } = await workflows.create(OWNER, { name: 'loop', graph: calling('nowhere') })
     await workflows.update(OWNER, record.id, { name: 'loop', graph: calling(record.id) }, null)
@@ -327,7 +330,7 @@ describe('sub-workflows', () => {
 
   test('a workflow of another owner is not found', async () => {
     await using server = await startGated()
-    const { record } = await server.context.workflows.create(
+    const { record } = await server.context.runs.workflows.create(
       { user_id: '2', workspace_id: null },
       { name: 'private', graph: plain as never },
     )

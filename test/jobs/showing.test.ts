@@ -26,7 +26,8 @@ describe('secrets that the server knows', () => {
       throw Object.assign(new Error('x'), {})
     })
     await using server = await startGated({ environment: { SVC_SECRET_X: SECRET }, types: [telling, failing] })
-    const { store, jobs, events } = server.context
+    const { store } = server.context
+    const { jobs, events } = server.context.runs
     const job = submit(server, { graph: through('test.Tells'), params: { in: SECRET }, hasFollower: true })
     const seen: unknown[] = []
     for await (const item of events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)) seen.push(item)
@@ -52,7 +53,7 @@ describe('secrets that the server knows', () => {
     })
     const environment = { SVC_SECRET_X: 'frail-node', SVC_SECRET_Y: 'said-output' }
     await using server = await startGated({ environment, types: [failing] })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const failed = submit(server, {
       graph: graph([source('in', 'x'), node('frail-node', 'test.Fails')], ['in.output->frail-node.value']),
     })
@@ -110,7 +111,7 @@ describe('media', () => {
     await using server = await startGated({ environment, types: [giving] })
     const job = submit(server, { graph: through('test.Named') })
     await job.settled()
-    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    const { row } = await server.context.runs.jobs.get(OWNER, job.row.id)
     const manifest = JSON.parse(row.result!) as ResultManifest
     valid('ResultManifest', manifest)
     assert.ok(!row.result!.includes('hunter2'))
@@ -129,7 +130,7 @@ describe('media', () => {
     const giving = mapType('test.Gives', () => ({ picture: bytes, list: [bytes, 'text'] }))
     const whole = mapType('test.Whole', () => bytes)
     await using server = await startGated({ types: [giving, whole] })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     for (const [type, paths] of [
       ['test.Gives', [['picture'], ['list', 0]]],
       ['test.Whole', [[]]],
@@ -163,16 +164,16 @@ describe('media', () => {
     const { context } = server
     const job = submit(server, { graph: through('test.Whole'), hasFollower: true })
     const live: unknown[] = []
-    for await (const { frame } of context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)) {
+    for await (const { frame } of context.runs.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)) {
       if (frame?.type === 'output_update') live.push(frame)
     }
-    const { row } = await context.jobs.get(OWNER, job.row.id)
+    const { row } = await context.runs.jobs.get(OWNER, job.row.id)
     const events = await history(server, row)
     const later = events.flatMap((event, at) =>
-      event.type === 'output_update' ? [createEventFrame(row, event, at + 1, context)] : [],
+      event.type === 'output_update' ? [createEventFrame(row, event, at + 1, context.runs)] : [],
     )
     assert.deepEqual(later, live)
-    const [changed] = await listChangedOutputs(context, row, 0)
+    const [changed] = await listChangedOutputs(context.runs, row, 0)
     const { value, output_name, sequence } = changed!
     const told = live[0] as { value: unknown; sequence: number }
     assert.deepEqual([output_name, value, sequence], ['out', told.value, told.sequence])
@@ -181,7 +182,7 @@ describe('media', () => {
     const { width, height, uri } = value as Record<string, unknown>
     assert.deepEqual([width, height, uri], [3, 4, asset.uri])
     // An event of an older version has the asset alone.
-    const earlier = createEventFrame(row, { type: 'output_update', output_name: 'out', asset }, 1, context) as {
+    const earlier = createEventFrame(row, { type: 'output_update', output_name: 'out', asset }, 1, context.runs) as {
       value: unknown
     }
     assert.deepEqual(earlier.value, asset)
@@ -193,7 +194,7 @@ describe('media', () => {
     const url = `data:text/plain;base64,${data.toString('base64')}`
     const job = submit(server, { graph: plain, params: { in: url } })
     await job.settled()
-    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    const { row } = await server.context.runs.jobs.get(OWNER, job.row.id)
     const { provenance } = JSON.parse(row.result!) as ResultManifest
     const sha256 = createHash('sha256').update(data).digest('hex')
     assert.deepEqual(provenance.inputs.in, { type: 'document', content_type: 'text/plain', size: 20_000, sha256 })

@@ -37,7 +37,7 @@ function firstOpened(folder: string): Disposable & { readonly promise: Promise<v
 /** Each case has a stored job, and returns the request that is under way. */
 const WORK: Readonly<Record<string, (server: GatedServer) => Promise<() => Promise<unknown>>>> = {
   resume: async (server) => {
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const { row } = submit(server, { graph: approval, params: { in: TEXT } })
     await until('it to wait', async () => {
       const handle = await jobs.get(OWNER, row.id)
@@ -46,7 +46,7 @@ const WORK: Readonly<Record<string, (server: GatedServer) => Promise<() => Promi
     return () => jobs.resume(OWNER, row.id, ANSWER)
   },
   retry: async (server) => {
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const job = submit(server, { graph: gated, params: { in: TEXT } })
     await until('the gate', () => server.gate.waiting[0])
     await jobs.cancel(OWNER, job.row.id)

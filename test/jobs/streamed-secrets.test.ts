@@ -35,7 +35,7 @@ const textsOf = (events: readonly EventBody[]) =>
 describe('a secret in pieces', () => {
   test('of a streamed output is in no event, frame or result, and the number of pieces stays the same', async () => {
     await using server = await startGated({ environment })
-    const { jobs, events } = server.context
+    const { jobs, events } = server.context.runs
     const job = submit(server, { graph: streamed, acceptsStreamInput: true, hasFollower: true })
     const seen: EventBody[] = []
     const frames: unknown[] = []
@@ -56,7 +56,9 @@ describe('a secret in pieces', () => {
       assert.equal(texts.length, PIECES.length)
     }
     const sequence = stored.findLastIndex(({ type }) => type === 'output_update') + 1
-    assert.deepEqual(await listChangedOutputs(server.context, row, 0), [{ output_name: 'out', value: TOLD, sequence }])
+    assert.deepEqual(await listChangedOutputs(server.context.runs, row, 0), [
+      { output_name: 'out', value: TOLD, sequence },
+    ])
     const types = stored.map((event) =>
       event.type === 'node_status' ? `${event.node_id} ${event.status}` : event.type,
     )
@@ -71,7 +73,7 @@ describe('a secret in pieces', () => {
     await using server = await startGated({ environment: { SVC_SECRET_X: long } })
     const job = submit(server, { graph: streamed, params: { in: Array.from({ length: 5_001 }, () => 'a') } })
     await job.settled()
-    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    const { row } = await server.context.runs.jobs.get(OWNER, job.row.id)
     const { type, message } = JSON.parse(row.error!)
     assert.equal(type, 'result_too_large')
     assert.match(
@@ -88,7 +90,7 @@ describe('a secret in pieces', () => {
     const pieces = [...Array.from({ length: 59 }, () => 'a'.repeat(1_000)), 'c', 'd']
     const job = submit(server, { graph: streamed, params: { in: pieces } })
     await job.settled()
-    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    const { row } = await server.context.runs.jobs.get(OWNER, job.row.id)
     assert.deepEqual(outputs(row), { out: pieces })
     assert.deepEqual(textsOf(await history(server, row)), pieces)
   })
@@ -106,7 +108,7 @@ describe('a secret in pieces', () => {
           await job.flushed()
         }
         await using server = await startGated({ data_dir, environment })
-        const { jobs } = server.context
+        const { jobs } = server.context.runs
         const job = await until('the job to run', () => {
           const living = jobs.living(OWNER, id)
           return living?.row.status === 'running' && living
@@ -127,7 +129,7 @@ describe('a secret in pieces', () => {
 
   test('is shown as far as it is safe when its job is cancelled', async () => {
     await using server = await startGated({ environment })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const job = submit(server, { graph: streamed, acceptsStreamInput: true })
     for (const piece of ['It is ', KEY.slice(0, 9), KEY.slice(9), ' plan']) job.inputs!.pushInput('in', piece)
     // The third piece is stored once the fourth piece has come, which is held back.
@@ -156,7 +158,7 @@ describe('a secret in pieces', () => {
       },
     })
     await using server = await startGated({ environment, types: [talking] })
-    const { events } = server.context
+    const { events } = server.context.runs
     const of = graph(
       [source('in', 'x'), node('n', 'test.Talks'), sink('out')],
       ['in.output->n.value', 'n.output->out.value'],

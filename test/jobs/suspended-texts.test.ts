@@ -27,7 +27,14 @@ const of = graph(
   ['a.text->text.value'],
 )
 
-async function waits({ context: { jobs } }: TestServer, id: string): Promise<void> {
+async function waits(
+  {
+    context: {
+      runs: { jobs },
+    },
+  }: TestServer,
+  id: string,
+): Promise<void> {
   await until('the job to wait', async () => {
     const { row, active } = await jobs.get(OWNER, id)
     return row.status === 'paused' && active === null
@@ -35,7 +42,7 @@ async function waits({ context: { jobs } }: TestServer, id: string): Promise<voi
 }
 
 async function told(server: TestServer, id: string): Promise<unknown[]> {
-  const { row } = await server.context.jobs.get(OWNER, id)
+  const { row } = await server.context.runs.jobs.get(OWNER, id)
   return (await history(server, row)).flatMap((event) => (event.type === 'output_update' ? [event.value] : []))
 }
 
@@ -51,7 +58,7 @@ describe('a text that a suspended job has held back', () => {
         await waits(server, id)
       }
       await using server = await startServer(settings)
-      await server.context.jobs.cancel(OWNER, id)
+      await server.context.runs.jobs.cancel(OWNER, id)
       assert.deepEqual(await told(server, id), ['Shall I send ', 'the report to p'])
     }),
   )
@@ -69,7 +76,7 @@ describe('a text that a suspended job has held back', () => {
     await using server = await startServer(asking('It is ', `${SECRET.slice(0, 14)}`))
     const { id } = submit(server, { graph: of }).row
     await waits(server, id)
-    await server.context.jobs.cancel(OWNER, id)
+    await server.context.runs.jobs.cancel(OWNER, id)
     const all = (await told(server, id)).join('')
     assert.match(all, /^It is /)
     assert.doesNotMatch(all, /planted/)
@@ -79,7 +86,7 @@ describe('a text that a suspended job has held back', () => {
     await using server = await startServer(asking('Shall I send ', 'the report to p'))
     const { id } = submit(server, { graph: of }).row
     await waits(server, id)
-    await server.context.jobs.resume(OWNER, id, { node_id: 'a', name: null, value: true, at: '/body' })
+    await server.context.runs.jobs.resume(OWNER, id, { node_id: 'a', name: null, value: true, at: '/body' })
     await ended(server, id)
     assert.equal((await told(server, id)).join(''), 'Shall I send the report to p\n\nSent.')
   })

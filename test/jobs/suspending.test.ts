@@ -31,8 +31,8 @@ const answer = (value: unknown, more: { node_id?: string; name?: string } = {}) 
 
 async function suspended({ context }: TestServer, id: string): Promise<WaitingFor[]> {
   return until('the job to wait', async () => {
-    const handle = await context.jobs.get(OWNER, id)
-    const snapshot = await readJobSnapshot(context, handle)
+    const handle = await context.runs.jobs.get(OWNER, id)
+    const snapshot = await readJobSnapshot(context.runs, handle)
     valid('JobSnapshot', snapshot)
     return snapshot.status === 'suspended' && handle.active === null && snapshot.waiting
   })
@@ -101,7 +101,7 @@ describe('a job that waits for a person', () => {
   ] as const) {
     test(`is resumed with ${value}`, async () => {
       await using server = await startGated()
-      const { jobs } = server.context
+      const { jobs } = server.context.runs
       const job = submit(server, { graph: approval })
       await job.settled()
       assert.deepEqual(await suspended(server, job.row.id), [
@@ -132,7 +132,7 @@ describe('a job that waits for a person', () => {
       }
       await using server = await startGated({ data_dir })
       assert.equal((await suspended(server, id)).length, 1)
-      await server.context.jobs.resume(OWNER, id, answer(true))
+      await server.context.runs.jobs.resume(OWNER, id, answer(true))
       assert.deepEqual(outputs(await ended(server, id)), { yes: 'x' })
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
@@ -145,16 +145,16 @@ describe('a job that waits for a person', () => {
     const early = history(server, job.row)
     await suspended(server, job.row.id)
     const late = history(server, job.row)
-    await server.context.jobs.resume(OWNER, job.row.id, answer(true))
+    await server.context.runs.jobs.resume(OWNER, job.row.id, answer(true))
     assert.deepEqual(await early, await late)
-    assert.equal(server.context.events.feed(job.row.key), undefined, 'nothing is left of it in memory')
+    assert.equal(server.context.runs.events.feed(job.row.key), undefined, 'nothing is left of it in memory')
   })
 
   test('can be cancelled while it waits', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: approval })
     await suspended(server, job.row.id)
-    const { row } = await server.context.jobs.cancel(OWNER, job.row.id)
+    const { row } = await server.context.runs.jobs.cancel(OWNER, job.row.id)
     assert.deepEqual([row.status, row.waiting, row.wake_at], ['cancelled', null, null])
     assert.deepEqual((await history(server, row)).map(words).slice(-3), [
       'status suspended',
@@ -179,10 +179,10 @@ describe('a value for a job that waits', () => {
 
   test('that does not match the schema is refused with its path, and the job stays as it is', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const job = submit(server, { graph: awaited(schema) })
     await suspended(server, job.row.id)
-    const before = await readJobSnapshot(server.context, await jobs.get(OWNER, job.row.id))
+    const before = await readJobSnapshot(server.context.runs, await jobs.get(OWNER, job.row.id))
     await assert.rejects(jobs.resume(OWNER, job.row.id, answer({ age: 0 })), (error) => {
       coded('INVALID_PARAMETERS')(error)
       assert.deepEqual((error as { problems: unknown }).problems, [
@@ -190,14 +190,14 @@ describe('a value for a job that waits', () => {
       ])
       return true
     })
-    assert.deepEqual(await readJobSnapshot(server.context, await jobs.get(OWNER, job.row.id)), before)
+    assert.deepEqual(await readJobSnapshot(server.context.runs, await jobs.get(OWNER, job.row.id)), before)
     await jobs.resume(OWNER, job.row.id, answer({ age: 3 }))
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: { age: 3 } })
   })
 
   test('for which there is no room resumes the job when it is sent again', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1, max_queued_jobs: 1 } })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const job = submit(server, { graph: awaited(null) })
     await suspended(server, job.row.id)
     for (let at = 0; at < 2; at++) await submit(server, { graph: gated }).accepted()
@@ -210,7 +210,7 @@ describe('a value for a job that waits', () => {
 
   test('is refused with all of its problems, up to 20', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const lists = { ...schema, additionalProperties: { type: 'string' } }
     const job = submit(server, { graph: awaited(lists) })
     await suspended(server, job.row.id)
@@ -225,7 +225,7 @@ describe('a value for a job that waits', () => {
 
   test('is validated in a separate thread, so that an endless schema delays no other request', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const endless = { properties: { a: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } }
     const job = submit(server, { graph: awaited(endless) })
     await suspended(server, job.row.id)
@@ -243,7 +243,7 @@ describe('a value for a job that waits', () => {
 
   test('may come while another value is validated, and one of them is accepted', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const job = submit(server, { graph: awaited(schema) })
     await suspended(server, job.row.id)
     const both = await Promise.allSettled([1, 2].map((age) => jobs.resume(OWNER, job.row.id, answer({ age }))))
@@ -280,7 +280,7 @@ describe('a value for a job that waits', () => {
 
   test('is validated by a schema of an older draft like by a 2020-12 schema', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const older = { $schema: 'http://json-schema.org/draft-07/schema#', type: 'integer' }
     const job = submit(server, { graph: awaited(older) })
     assert.deepEqual((await suspended(server, job.row.id))[0]?.schema, older)
@@ -292,7 +292,7 @@ describe('a value for a job that waits', () => {
   test('is validated against the unredacted request, where that is shown redacted', async () => {
     const secret = 'sup3rSecretValue99'
     await using server = await startGated({ environment: { OPENAI_API_KEY: secret } })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const hidden = { type: 'object', required: [secret], properties: { [secret]: { type: 'integer' } } }
     const waits = graph(
       [node(secret, 'control.WaitFor', { name: secret, schema: hidden }), node('b', 'control.WaitFor', { name: 'b' })],
@@ -317,7 +317,7 @@ describe('a value for a job that waits', () => {
 
   test('names its node where several wait', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const both = graph(
       [
         node('a', 'control.WaitFor', { name: 'first' }),
@@ -349,7 +349,7 @@ describe('a value for a job that waits', () => {
 
   test('is refused where the job is not waiting, and one of two concurrent values is accepted', async () => {
     await using server = await startGated()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const job = submit(server, { graph: awaited(null) })
     await suspended(server, job.row.id)
     const both = await Promise.allSettled([1, 2].map((value) => jobs.resume(OWNER, job.row.id, answer(value))))
@@ -369,7 +369,7 @@ test('a request that waits for a job returns where the job is already suspended'
   const job = submit(server, { graph: awaited(null) })
   await suspended(server, job.row.id)
   await job.settled()
-  assert.equal((await server.context.jobs.outcome(job, AbortSignal.timeout(60_000))).status, 'paused')
+  assert.equal((await server.context.runs.jobs.outcome(job, AbortSignal.timeout(60_000))).status, 'paused')
 })
 
 describe('a job that waits for time', () => {
@@ -390,7 +390,7 @@ describe('a job that waits for time', () => {
         id = submit(server, { graph: delayed }).row.id
         const [waiting] = await suspended(server, id)
         assert.deepEqual([waiting?.kind, waiting?.node_id], ['delay', 'wait'])
-        await assert.rejects(server.context.jobs.resume(OWNER, id, answer(1)), coded('JOB_NOT_SUSPENDED'))
+        await assert.rejects(server.context.runs.jobs.resume(OWNER, id, answer(1)), coded('JOB_NOT_SUSPENDED'))
       }
       now += 3_600_000
       await using server = await startGated({ data_dir, platform })
@@ -431,7 +431,7 @@ test('a job with an expression that this version cannot read continues with its 
     }
     await using server = await startGated({ data_dir, types: [{ ...kind, expressions: { words: reads } }] })
     assert.throws(() => submit(server, { graph: of }), coded('INVALID_WORKFLOW_GRAPH'))
-    await server.context.jobs.resume(OWNER, id, answer(7))
+    await server.context.runs.jobs.resume(OWNER, id, answer(7))
     assert.deepEqual(outputs(await ended(server, id)), { out: 7 })
   } finally {
     rmSync(data_dir, { recursive: true, force: true })

@@ -106,7 +106,8 @@ function takes({ context }: GatedServer, text: string): Promise<boolean> {
 
 /** Retries the job, and calls `during` between the first and the second part of the reused entries. */
 async function retried(server: GatedServer, job_id: string, during: () => Promise<void> | void): Promise<string> {
-  const { store, jobs } = server.context
+  const { store } = server.context
+  const { jobs } = server.context.runs
   const write: Store['write'] = store.write.bind(store)
   let left = 2
   store.write = async (unit) => {
@@ -154,16 +155,16 @@ describe('a retry that reuses more than one transaction writes', () => {
         world.cut = null
         const fresh = await retried(server, old, async () => {
           copies.take()
-          await server.context.retention.sweep()
+          await server.context.runs.retention.sweep()
         })
         assert.deepEqual(outputs(await ended(server, fresh)), { out: 'done' })
         assert.equal(world.runs, COUNT)
       }
       const [copy] = copies.paths as [string]
       await using next = await startGated({ data_dir: copy, types: world.types })
-      await next.context.retention.sweep()
+      await next.context.runs.retention.sweep()
       assert.deepEqual(rowsOf(copy), { job: 1, job_journal: 0, job_doomed: 0 })
-      const { row } = await next.context.jobs.retry(OWNER, old)
+      const { row } = await next.context.runs.jobs.retry(OWNER, old)
       assert.deepEqual(outputs(await ended(next, row.id)), { out: 'done' })
       assert.equal(world.runs, COUNT)
     }),
@@ -185,7 +186,7 @@ describe('a retry that reuses more than one transaction writes', () => {
       world.cut = null
       const [copy] = copies.paths as [string]
       await using next = await startGated({ data_dir: copy, types: world.types })
-      await next.context.retention.sweep()
+      await next.context.runs.retention.sweep()
       assert.deepEqual(outputs(await ended(next, fresh)), { out: 'done' })
       assert.equal(world.runs, COUNT)
     }),
@@ -196,9 +197,9 @@ describe('a retry that reuses more than one transaction writes', () => {
     await using server = await startGated({ types: world.types })
     const old = await failed(server)
     world.cut = null
-    const fresh = await behindOthers(server, () => server.context.jobs.retry(OWNER, old))
+    const fresh = await behindOthers(server, () => server.context.runs.jobs.retry(OWNER, old))
     assert.equal(fresh.row.status, 'completed')
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
     assert.deepEqual(rowsOf(server.data_dir), { job: 2, job_journal: 0, job_doomed: 0 })
     assert.equal(world.runs, COUNT)
   })
@@ -223,11 +224,11 @@ describe('a retry that reuses more than one transaction writes', () => {
       await assert.rejects(refused, (error: ServiceError) => coded('SERVICE_UNAVAILABLE')(error))
       filled![Symbol.dispose]()
     }
-    const { retention } = server.context
+    const { retention } = server.context.runs
     await until('the disk to take something', () => takes(server, 'x'))
     await retention.sweep()
     assert.deepEqual(rowsOf(server.data_dir), { job: 1, job_journal: 0, job_doomed: 0 })
-    const { row } = await server.context.jobs.retry(OWNER, old)
+    const { row } = await server.context.runs.jobs.retry(OWNER, old)
     assert.deepEqual(outputs(await ended(server, row.id)), { out: 'done' })
     assert.equal(world.runs, COUNT)
   })

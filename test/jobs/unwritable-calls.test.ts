@@ -59,7 +59,7 @@ async function interruptedAtSlow(...calls: readonly (readonly ['GET' | 'POST', s
   await until('the slow call', () => peer.waiting.length > 0)
   saboteur.break()
   await peer.letGo()
-  await until('the loss', () => server.context.jobs.living(OWNER, row.id) === null)
+  await until('the loss', () => server.context.runs.jobs.living(OWNER, row.id) === null)
   saboteur.mend()
   const end = ended(server, row.id)
   if (calls.some(([method, path]) => method === 'GET' && path === '/slow')) await peer.letGo()

@@ -16,8 +16,8 @@ describe('a history that cannot be written', () => {
     const job = submit(server, { graph: plain, job_id: 'mine' })
     await assert.rejects(job.accepted(), coded('SERVICE_UNAVAILABLE'))
     await assert.rejects(job.settled(), coded('SERVICE_UNAVAILABLE'))
-    await assert.rejects(server.context.jobs.get(OWNER, 'mine'), coded('JOB_NOT_FOUND'))
-    assert.deepEqual(runToCompletion(server.context.jobs.listActive(OWNER)), [])
+    await assert.rejects(server.context.runs.jobs.get(OWNER, 'mine'), coded('JOB_NOT_FOUND'))
+    assert.deepEqual(runToCompletion(server.context.runs.jobs.listActive(OWNER)), [])
     saboteur.mend()
     const again = submit(server, { graph: plain, job_id: 'mine' })
     await again.settled()
@@ -48,13 +48,13 @@ describe('a history that cannot be written', () => {
     bad.row.graph_sha256 = 'no such graph'
     await assert.rejects(bad.accepted(), coded('SERVICE_UNAVAILABLE'))
     await good.settled()
-    assert.equal((await server.context.jobs.get(OWNER, good.row.id)).row.status, 'completed')
+    assert.equal((await server.context.runs.jobs.get(OWNER, good.row.id)).row.status, 'completed')
   })
 
   test('stops a running job, ends its waiters and followers, and lets it continue when it can be written again', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     using saboteur = new Saboteur(server)
-    const { jobs, events } = server.context
+    const { jobs, events } = server.context.runs
     const job = submit(server, { graph: gated })
     const entry = await until('the firing', () => server.gate.waiting[0])
     await job.flushed()
@@ -103,7 +103,7 @@ describe('a history that cannot be written', () => {
     await job.flushed()
     saboteur.break()
     first.open()
-    await until('the loss', () => server.context.jobs.living(OWNER, job.row.id) === null)
+    await until('the loss', () => server.context.runs.jobs.living(OWNER, job.row.id) === null)
     saboteur.mend()
     // One job runs, and another job is queued before the interrupted job.
     for (const another of [gated, gated]) submit(server, { graph: another })
@@ -111,10 +111,10 @@ describe('a history that cannot be written', () => {
     const told: unknown[] = []
     const follower = (async () => {
       const signal = AbortSignal.timeout(60_000)
-      for await (const { frame } of server.context.events.follow(job.row.key, job.feed.committed, signal))
+      for await (const { frame } of server.context.runs.events.follow(job.row.key, job.feed.committed, signal))
         if (frame?.type === 'job_update') told.push([frame.status, 'queue_position' in frame])
     })()
-    await until('that it is back', () => server.context.jobs.living(OWNER, job.row.id))
+    await until('that it is back', () => server.context.runs.jobs.living(OWNER, job.row.id))
     second.open()
     const third = await until('the firing of the next one', () => server.gate.waiting[0])
     third.open()
@@ -221,7 +221,7 @@ describe('a history that cannot be written', () => {
       [source('in', 'x'), node('deep', 'test.Deep'), sink('out')],
       ['in.output->deep.value', 'deep.output->out.value'],
     )
-    const { record } = await server.context.workflows.create(OWNER, { name: 'Deep', graph: graph as never })
+    const { record } = await server.context.runs.workflows.create(OWNER, { name: 'Deep', graph: graph as never })
     const { status, body } = await call<RunResult>(server, 'POST', `/api/workflows/${record.id}/run`, { body: {} })
     assert.deepEqual([status, body.status, body.error?.node_id !== undefined], [200, 'failed', true])
     await submit(server, { graph: plain }).settled()

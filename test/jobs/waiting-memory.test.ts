@@ -71,11 +71,11 @@ describe('a queued job with large parameters', () => {
     await collected(held)
     free()
     const second = await until('its turn', () => server.gate.waiting[0])
-    assert.deepEqual([second.value, server.context.jobs.load], [LIST, { running: 1, waiting: 0 }])
+    assert.deepEqual([second.value, server.context.runs.jobs.load], [LIST, { running: 1, waiting: 0 }])
     second.open()
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: LIST })
     assert.equal(server.gate.started, 2)
-    assert.deepEqual(server.context.jobs.load, { running: 0, waiting: 0 })
+    assert.deepEqual(server.context.runs.jobs.load, { running: 0, waiting: 0 })
   })
 
   test('accepts inputs without reading them', async () => {
@@ -103,19 +103,19 @@ describe('a queued job with large parameters', () => {
     const { job, held } = await waits(server, fed)
     await collected(held)
     free()
-    await until('its turn', () => server.context.jobs.load.waiting === 0)
+    await until('its turn', () => server.context.runs.jobs.load.waiting === 0)
     for (const value of ['1', '2']) {
       assert.equal(job.inputs?.pushInput('more', value), 'ok')
       await job.flushed()
     }
     assert.equal(job.inputs?.endInput('more'), 'ok')
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: LIST, texts: ['a1', 'a2'] })
-    assert.deepEqual(server.context.jobs.load, { running: 0, waiting: 0 })
+    assert.deepEqual(server.context.runs.jobs.load, { running: 0, waiting: 0 })
   })
 
   test('can be cancelled while it waits, and while they are read for its start, and the next job runs', async () => {
     await using server = await startGated({ config: ONE })
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const free = await occupy(server)
     const [first, second, third] = [await waits(server, plain), await waits(server, plain), await waits(server, plain)]
     for (const { held } of [first, second, third]) await collected(held)
@@ -140,7 +140,7 @@ describe('a queued job with large parameters', () => {
     free()
     assert.equal((await ended(server, job.row.id)).status, 'failed')
     assert.deepEqual(outputs(await ended(server, next.row.id)), { out: 'next' })
-    assert.deepEqual(server.context.jobs.load, { running: 0, waiting: 0 })
+    assert.deepEqual(server.context.runs.jobs.load, { running: 0, waiting: 0 })
   })
 
   test('waits where their file cannot be read at its start, and continues later', async () => {
@@ -154,10 +154,10 @@ describe('a queued job with large parameters', () => {
       free()
       assert.deepEqual(outputs(await ended(server, next.row.id)), { out: 'next' })
       assert.ok(folder.tried > 0)
-      assert.equal(server.context.jobs.hasUnreadableJobs, true)
+      assert.equal(server.context.runs.jobs.hasUnreadableJobs, true)
     }
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: TEXT })
-    assert.deepEqual(server.context.jobs.load, { running: 0, waiting: 0 })
+    assert.deepEqual(server.context.runs.jobs.load, { running: 0, waiting: 0 })
   })
 
   test(

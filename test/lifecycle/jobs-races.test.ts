@@ -65,16 +65,16 @@ describe('submissions under one key', () => {
     const body = submissionOf(await workflow(server, GATED), { inputs: { in: 1 } })
     const begun: (() => void)[] = []
     const preflight = {
-      async check(...asked: Parameters<typeof context.preflight.check>) {
+      async check(...asked: Parameters<typeof context.runs.preflight.check>) {
         const { promise, resolve } = Promise.withResolvers<void>()
         begun.push(resolve)
         await promise
-        const summary = await context.preflight.check(...asked)
+        const summary = await context.runs.preflight.check(...asked)
         return begun.length === 3 ? { ...summary, runnable: false } : summary
       },
     }
     const door = { at: '/body', signal: new AbortController().signal }
-    const submit = () => submitJob({ ...context, preflight }, OWNER, body, door)
+    const submit = () => submitJob({ ...context.runs, preflight }, OWNER, body, door)
     const both = [submit(), submit()]
     await until('both preflights', () => begun.length === 2)
     for (const go of begun) go()
@@ -82,7 +82,7 @@ describe('submissions under one key', () => {
     assert.equal(winner!.job_id, loser!.job_id)
     assert.deepEqual([winner!.duplicate, loser!.duplicate].sort(), [false, true])
     const other = { ...body, idempotency_key: 'of the third' }
-    const third = submitJob({ ...context, preflight }, OWNER, other, door)
+    const third = submitJob({ ...context.runs, preflight }, OWNER, other, door)
     await until('its preflight', () => begun.length === 3)
     const { job_id } = await submitted(server, other)
     begun[2]!()
@@ -94,15 +94,15 @@ describe('submissions under one key', () => {
     const { context } = server
     const of = await workflow(server, STRICT)
     const preflight = {
-      async check(...asked: Parameters<typeof context.preflight.check>) {
-        const summary = await context.preflight.check(...asked)
-        await context.workflows.update(OWNER, of.id, { name: 'Changed', graph: QUICK as never }, null)
+      async check(...asked: Parameters<typeof context.runs.preflight.check>) {
+        const summary = await context.runs.preflight.check(...asked)
+        await context.runs.workflows.update(OWNER, of.id, { name: 'Changed', graph: QUICK as never }, null)
         return summary
       },
     }
     const door = { at: '/body', signal: new AbortController().signal }
     const submission = submissionOf(of, { inputs: { n: 1 } })
-    await assert.rejects(submitJob({ ...context, preflight }, OWNER, submission, door), {
+    await assert.rejects(submitJob({ ...context.runs, preflight }, OWNER, submission, door), {
       code: 'WORKFLOW_REVISION_CONFLICT',
     })
   })
@@ -112,15 +112,15 @@ describe('submissions under one key', () => {
     const gone = new AbortController()
     const { context } = server
     const preflight = {
-      async check(...asked: Parameters<typeof context.preflight.check>) {
-        const summary = await context.preflight.check(...asked)
+      async check(...asked: Parameters<typeof context.runs.preflight.check>) {
+        const summary = await context.runs.preflight.check(...asked)
         gone.abort()
         return summary
       },
     }
     const door = { at: '/body', signal: gone.signal }
     const body = submissionOf(await workflow(server, QUICK))
-    await assert.rejects(submitJob({ ...context, preflight }, OWNER, body, door), { code: 'SERVICE_UNAVAILABLE' })
+    await assert.rejects(submitJob({ ...context.runs, preflight }, OWNER, body, door), { code: 'SERVICE_UNAVAILABLE' })
     assert.equal((await submitted(server, body)).duplicate, false)
   })
 

@@ -113,15 +113,15 @@ describe('a token', () => {
     const { job_id } = await submitted(server, submissionOf(await workflow(server, GATED), { inputs: { in: 1 } }))
     await using client = await connect(server, { headers: { Authorization: `Bearer ${token}` } })
     await client.ask('subscribe_job', { job_id })
-    assert.equal(server.context.events.followers, 1)
-    await server.context.tokens.access.revoke(LOCAL_PRINCIPAL, id)
+    assert.equal(server.context.runs.events.followers, 1)
+    await server.context.access.tokens.access.revoke(LOCAL_PRINCIPAL, id)
     assert.equal((await client.closed()).code, 1008)
-    await until('nobody', () => server.context.events.followers === 0)
+    await until('nobody', () => server.context.runs.events.followers === 0)
   })
 })
 
 function minted(server: { context: Awaited<ReturnType<typeof startPreview>>['context'] }, ...scopes: TokenScope[]) {
-  return server.context.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'a program', scopes, expires_at: undefined })
+  return server.context.access.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'a program', scopes, expires_at: undefined })
 }
 
 describe('the log', () => {

@@ -112,7 +112,7 @@ describe('a submission', () => {
       [{ require_terminal_result: false }, 'auto'],
     ] as const) {
       const { job_id } = await submitted(server, submissionOf(of, { options: options ?? null }))
-      const { row } = await server.context.jobs.get(OWNER, job_id)
+      const { row } = await server.context.runs.jobs.get(OWNER, job_id)
       assert.equal(JSON.parse(row.options).asset_persistence, kept)
     }
   })
@@ -263,7 +263,7 @@ describe('a submission is refused', () => {
     const of = await workflow(stopping, GATED)
     const known = submissionOf(of, { inputs: { in: 1 } })
     const { job_id } = await submitted(stopping, known)
-    const closing = stopping.context.jobs.drain(60_000)
+    const closing = stopping.context.runs.jobs.drain(60_000)
     assert.equal((await submitted(stopping, known)).job_id, job_id)
     await refusedWith(stopping, submissionOf(of, { inputs: { in: 2 } }), 'SERVICE_UNAVAILABLE')
     const waiting = await until('the gate', () => stopping.gate.waiting[0])
@@ -288,7 +288,7 @@ describe('the answer and the log of a submission', () => {
     const of = await workflow(own, QUICK)
     const { job_id, preflight } = await submitted(own, submissionOf(of, { inputs: { in: secret } }))
     await ended(own, job_id)
-    const { row } = await own.context.jobs.get(OWNER, job_id)
+    const { row } = await own.context.runs.jobs.get(OWNER, job_id)
     assert.ok(!`${JSON.stringify(preflight)}${row.preflight}${row.result}`.includes(secret))
   })
 })

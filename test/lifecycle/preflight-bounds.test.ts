@@ -43,7 +43,7 @@ describe('calls of workflows', () => {
     )
     const nodes = named.map((id) => ({ ...calling(callee, { [id]: 'x', [`no ${id}`]: 1 }).nodes[0]!, id }))
     const workflow_id = await stored(server, graph(nodes, []))
-    const { preflight } = server.context
+    const { preflight } = server.context.runs
     const ME = { user_id: '1', workspace_id: null }
     const ms = await processorMs(async () => {
       const summary = await preflight.report(ME, { workflow_id }, AbortSignal.timeout(60_000))

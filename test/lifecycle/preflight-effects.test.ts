@@ -147,7 +147,7 @@ test('a preflight of every kind changes nothing, and connects to no server', asy
     rows: dumped(context.store),
     commits: commits(),
     files: files(data_dir),
-    load: context.jobs.load,
+    load: context.runs.jobs.load,
     connections,
     elsewhere: elsewhere(),
     calls: priced.calls.length,

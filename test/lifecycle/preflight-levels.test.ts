@@ -56,7 +56,7 @@ describe('a workflow that can run', () => {
   })
 
   test('may be a bundled example', async () => {
-    const [example] = bench.server.context.workflows.examples()
+    const [example] = bench.server.context.runs.workflows.examples()
     assert.equal((await preflight(bench.server, { workflow_id: example!.id })).workflow_id, example!.id)
   })
 })
@@ -129,7 +129,7 @@ describe('called workflows', () => {
   })
 
   test('may call themselves recursively, which is a warning', async () => {
-    const { workflows } = bench.server.context
+    const { workflows } = bench.server.context.runs
     const first = await stored(bench.server, greeting)
     const second = await stored(bench.server, calling(first))
     await workflows.update(ME, first, { name: 'x', graph: calling(second) as never }, null)
@@ -171,7 +171,7 @@ describe('called workflows', () => {
 
 describe('the execution target', () => {
   test('local: a run that would wait is a warning, and concurrent runs do not wait for each other', async () => {
-    const { jobs } = bench.server.context
+    const { jobs } = bench.server.context.runs
     const workflow_id = await stored(bench.server, gated('busy'))
     const { active } = jobs.submit(ME, submission({ workflow_id, concurrent: false }))
     await bench.gates.at('busy')
@@ -191,12 +191,12 @@ describe('the execution target', () => {
   test('local: a full queue is an error, but not before a submission, which has an error of its own for it', async () => {
     await using full = await startBench({ environment: { SVC_MAX_CONCURRENT_JOBS: '1', SVC_MAX_QUEUED_JOBS: '0' } })
     const workflow_id = await stored(full.server, gated('full'))
-    const { active } = full.server.context.jobs.submit(ME, submission({ workflow_id }))
+    const { active } = full.server.context.runs.jobs.submit(ME, submission({ workflow_id }))
     await full.gates.at('full')
     const request = { workflow_id, level: 'execution' } as const
     const summary = await preflight(full.server, request)
     assert.deepEqual([issuesOf(summary), summary.runnable], [['error execution_queue_full - -'], false])
-    const before = await full.server.context.preflight.check(ME, request, AbortSignal.timeout(60_000))
+    const before = await full.server.context.runs.preflight.check(ME, request, AbortSignal.timeout(60_000))
     assert.deepEqual([before.issues, before.runnable], [[], true])
     await full.gates.open('full')
     await active!.settled()
@@ -221,9 +221,9 @@ describe('the execution target', () => {
   test('a server that is about to stop cannot check it: PREFLIGHT_LEVEL_UNAVAILABLE', async () => {
     await using stopping = await startBench()
     const workflow_id = await stored(stopping.server, gated('last'))
-    const { active } = stopping.server.context.jobs.submit(ME, submission({ workflow_id }))
+    const { active } = stopping.server.context.runs.jobs.submit(ME, submission({ workflow_id }))
     await stopping.gates.at('last')
-    const { preflight: service, jobs } = stopping.server.context
+    const { preflight: service, jobs } = stopping.server.context.runs
     const closing = jobs.drain(60_000)
     const signal = AbortSignal.timeout(60_000)
     await assert.rejects(service.report(ME, { workflow_id, level: 'execution' }, signal), {
@@ -296,7 +296,7 @@ describe('a preflight request', () => {
   })
 
   test('of a client that has disconnected gets no answer', async () => {
-    const { preflight: service } = bench.server.context
+    const { preflight: service } = bench.server.context.runs
     await assert.rejects(service.report(ME, { workflow_id: id }, AbortSignal.abort()), { code: 'SERVICE_UNAVAILABLE' })
   })
 

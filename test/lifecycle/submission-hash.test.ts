@@ -18,7 +18,7 @@ test('the inputs of a submission are not walked before its key or its workflow i
     })
   const door = { at: '/body', signal: new AbortController().signal }
   const submit = (request: Parameters<typeof submissionOf>[1], etag = of.etag) =>
-    submitJob(server.context, OWNER, submissionOf({ ...of, etag }, request), door)
+    submitJob(server.context.runs, OWNER, submissionOf({ ...of, etag }, request), door)
   const idempotency_key = 'one-key'
   await assert.rejects(submit({ idempotency_key, inputs: inputs('Ada') }, 'another'), {
     code: 'WORKFLOW_REVISION_CONFLICT',

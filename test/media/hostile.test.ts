@@ -29,7 +29,7 @@ async function ran(type: string, property: string, file: string): Promise<JobSna
   })
   await job.settled()
   const { context } = server
-  return readJobSnapshot(context, await context.jobs.get(OWNER, job.row.id))
+  return readJobSnapshot(context.runs, await context.runs.jobs.get(OWNER, job.row.id))
 }
 
 async function healthy(): Promise<void> {

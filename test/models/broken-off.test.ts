@@ -21,10 +21,10 @@ import { GOOGLE_KEY, KEY, quickClient } from './vendor-kit.ts'
 const client = quickClient()
 
 function modelsOf(provider: Provider, silence_ms = 60_000) {
-  const listings = new ModelListCache({ now: () => 0 })
+  const model_lists = new ModelListCache({ now: () => 0 })
   return new ModelService({
     providers: new ProviderRegistry([provider]),
-    listings,
+    model_lists,
     idle_timeout_ms: silence_ms,
   }).accessFor(createUnbilledContext((name) => (name === 'GEMINI_API_KEY' ? GOOGLE_KEY : KEY)))
 }

@@ -127,11 +127,11 @@ test('a damaged or missing file is reported before the missing runtime', async (
 test('a chat without a model takes a usable model, or says why there is none', async () => {
   const parts = (models: readonly Model[]) => {
     const provider = { ...builtinProvider, models: async () => models }
-    const listings = new ModelListCache({ now: () => 0 })
+    const model_lists = new ModelListCache({ now: () => 0 })
     return {
       providers: new ProviderRegistry([provider], null),
-      listings,
-      customerOf: () => createUnbilledContext(() => null),
+      model_lists,
+      billingOf: () => createUnbilledContext(() => null),
     }
   }
   const owner = { user_id: '1', workspace_id: null }

@@ -22,7 +22,7 @@ async function asking(
   await using it = await startAsking(answering({ body, content_type: 'application/json' }))
   const models = new ModelService({
     providers: createBuiltinRegistry([it.provider]),
-    listings: new ModelListCache({ now: () => 0 }),
+    model_lists: new ModelListCache({ now: () => 0 }),
   })
   await ask(models.accessFor(createUnbilledContext(() => KEY)))
 }

@@ -20,7 +20,7 @@ describe('a long request', () => {
       await using it = await start(client, 'answers')
       const models = new ModelService({
         providers: createBuiltinRegistry([it.provider]),
-        listings: new ModelListCache({ now: () => 0 }),
+        model_lists: new ModelListCache({ now: () => 0 }),
       }).accessFor(createUnbilledContext(() => key))
       const stringify = t.mock.method(JSON, 'stringify')
       const messages = [{ role: 'user' as const, content: LONG }]

@@ -14,8 +14,8 @@ test('a server discovers the model servers that run on its machine', async () =>
     local_servers,
     config: { probe_local_models: true },
   })
-  assert.equal(server.context.providers.get('ollama'), undefined)
-  const provider = await until('the provider', () => server.context.providers.get('ollama'))
+  assert.equal(server.context.models.providers.get('ollama'), undefined)
+  const provider = await until('the provider', () => server.context.models.providers.get('ollama'))
   assert.equal(provider.base_url, upstream.base_url)
   await until('the line', () => lines.some((line) => line.includes('model server found')))
 })
@@ -25,7 +25,7 @@ test('a server also discovers a slow model server, since the start does not wait
   await using upstream = await startUpstream({ listing: () => ({ before: slowly }) })
   const local_servers = [{ name: 'ollama', title: 'Ollama', port: upstream.port }]
   await using server = await startServer({ local_servers, config: { probe_local_models: true } })
-  await until('the provider', () => server.context.providers.get('ollama'))
+  await until('the provider', () => server.context.models.providers.get('ollama'))
 })
 
 test('a server warns where its default provider is missing', async () => {
@@ -44,6 +44,6 @@ test('a server discovers nothing where the settings turn that off', async () => 
   const at = (port: number) => ({ local_servers: [{ name: 'ollama', title: 'Ollama', port }] })
   await using _quiet = await startServer(at(unseen.port))
   await using later = await startServer({ ...at(seen.port), config: { probe_local_models: true } })
-  await until('the later one to look', () => later.context.providers.get('ollama'))
+  await until('the later one to look', () => later.context.models.providers.get('ollama'))
   assert.equal(unseen.requests.length, 0)
 })

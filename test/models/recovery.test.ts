@@ -91,7 +91,8 @@ test('the usage of a call is in the journal before the end of its firing', async
   const job = submit(server, { graph: thenGate(chat) })
   await until('the gate', () => server.gate.waiting[0])
   await job.flushed()
-  const { store, vault } = server.context
+  const { store } = server.context
+  const { vault } = server.context.users
   const { key } = job.row
   const [, ...pages] = store.read((tx) => listJournalPages(tx, key))
   const read = (body: Uint8Array, page: number) =>
@@ -150,7 +151,8 @@ describe('a server that is killed in the middle of a call', () => {
         job_id = job.row.id
         await until('the first words', () => first.gate.waiting.length === 16)
         await job.flushed()
-        const { store, vault } = first.context
+        const { store } = first.context
+        const { vault } = first.context.users
         // No value is large enough to be spilled.
         const tools = { cipher: vault.cipher('journal'), spilled: {} as SpilledValueStore }
         const known = runToCompletion(JobJournal.loadSteps(store, tools, job.row.key))!.firings.get('"chat"')!
@@ -209,7 +211,7 @@ describe('a retry', () => {
     const job = submit(server, { graph: of })
     await job.settled()
     assert.deepEqual([job.row.status, provider.calls.length], ['failed', 1])
-    const { row } = await server.context.jobs.retry(OWNER, job.row.id)
+    const { row } = await server.context.runs.jobs.retry(OWNER, job.row.id)
     await ended(server, row.id)
     assert.deepEqual(spent(await resultOf(server, row.id))[0], [3, 'USD', false])
     assert.equal(provider.calls.length, 2)

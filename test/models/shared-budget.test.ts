@@ -55,9 +55,9 @@ test('a refusal because of other users’ running calls tells only that', async 
   await using idp = await startIdentityProvider()
   await using server = await start(idp)
   const other = await user(server, idp, 'other')
-  const { models, customerOf } = server.context
+  const { calls: models, billingOf } = server.context.models
   const body = { model: 'priced/large', messages: [{ role: 'user' as const, content: 'x' }] }
-  const calling = models.accessFor(customerOf({ user_id: 'one', workspace_id: null }))
+  const calling = models.accessFor(billingOf({ user_id: 'one', workspace_id: null }))
   const unread = calling.complete({ body, signal: AbortSignal.timeout(60_000) })
   await unread.next()
   const { status, message } = await other.complete('small')

@@ -64,7 +64,7 @@ const far = await connected(plan.cable)
 const results: string[][] = []
 for (const { environment, calls } of plan.servers) {
   await using server = await startServer({ environment, config: { host: '::' } })
-  await server.context.workflows.create(LOCAL_PRINCIPAL, greeting({ name: 'user 1' }))
+  await server.context.runs.workflows.create(LOCAL_PRINCIPAL, greeting({ name: 'user 1' }))
   const seen: string[] = []
   for (const call of calls) seen.push(await called(far, Number(new URL(server.url).port), call))
   results.push(seen)

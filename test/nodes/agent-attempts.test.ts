@@ -87,7 +87,7 @@ describe('the limits of an agent', () => {
     const job = submit(server, { graph: agent({ max_cost: 3, retry: { attempts: 2, backoff_ms: 0 } }) })
     await job.settled()
     assert.equal(provider.requests.length, 2)
-    const { row } = await server.context.jobs.retry(OWNER, job.row.id)
+    const { row } = await server.context.runs.jobs.retry(OWNER, job.row.id)
     const again = await ended(server, row.id)
     assert.equal(JSON.parse(again.error!).type, 'limit_reached')
     assert.equal(provider.requests.length, 3)

@@ -127,7 +127,7 @@ test('a retry of a job whose agent failed takes over its turns and calls', async
   const job = submit(server, { graph: agent({ prompt: 'x', tools: ['test.Count'] }) })
   await job.settled()
   assert.deepEqual([job.row.status, provider.requests.length, calls], ['failed', 3, 2])
-  const { row } = await server.context.jobs.retry(OWNER, job.row.id)
+  const { row } = await server.context.runs.jobs.retry(OWNER, job.row.id)
   const again = await ended(server, row.id)
   assert.equal(again.status, 'completed', again.error ?? '')
   const { outputs, cost } = JSON.parse(again.result!) as ResultManifest

@@ -36,7 +36,7 @@ test('a retry of a job continues the text of the turn that failed', async () => 
   const job = submit(server, { graph: agent() })
   await job.settled()
   assert.equal(job.row.status, 'failed')
-  const { row } = await server.context.jobs.retry(OWNER, job.row.id)
+  const { row } = await server.context.runs.jobs.retry(OWNER, job.row.id)
   const again = await ended(server, row.id)
   assert.equal(again.status, 'completed', again.error ?? '')
   assert.deepEqual(said(again.result), ['Hello world, and so on.', 'Hello world, and so on.'])
@@ -85,7 +85,7 @@ test('watchers see the same text as the stream, including the breaks between tur
   await using server = await startServer({ providers: [provider] })
   const job = submit(server, { graph: agent({ tools: ['text.Template'] }), hasFollower: true })
   let seen = ''
-  for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000))) {
+  for await (const { frame } of server.context.runs.events.follow(job.row.key, 0, AbortSignal.timeout(60_000))) {
     const { type, content } = (frame ?? {}) as { type?: string; content?: string }
     if (type === 'chunk') seen += content
   }
@@ -114,7 +114,7 @@ test('the text of an agent within an agent stays separate, and all tool calls ha
   const job = submit(server, { graph: of, hasFollower: true })
   const ids: string[] = []
   let seen = ''
-  for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000))) {
+  for await (const { frame } of server.context.runs.events.follow(job.row.key, 0, AbortSignal.timeout(60_000))) {
     const { type, content, tool_call_id } = (frame ?? {}) as { type?: string; content?: string; tool_call_id?: string }
     if (type === 'chunk') seen += content
     if (type === 'tool_call_update') ids.push(tool_call_id!)

@@ -183,10 +183,10 @@ test(
 
 /** Runs a graph as a job of a user, and returns its snapshot. */
 async function ran(server: TestServer, made: ReturnType<typeof graph>, owner = OWNER, id = 'job') {
-  const { jobs } = server.context
+  const { jobs } = server.context.runs
   const job = jobs.submit(owner, submission({ graph: made, job_id: id })).active!
   await job.settled()
-  return readJobSnapshot(server.context, await jobs.get(owner, id))
+  return readJobSnapshot(server.context.runs, await jobs.get(owner, id))
 }
 
 const saving = (data: Record<string, unknown>) =>
@@ -203,7 +203,7 @@ function outputOf({ result, error }: JobSnapshot): unknown {
 const assetsIn = async (server: TestServer) => (await call<AssetPage>(server, 'GET', '/api/assets')).body.assets
 
 async function folderOf(server: TestServer, owner = OWNER, name = 'Folder'): Promise<string> {
-  const { library } = server.context
+  const { service: library } = server.context.assets
   return (await library.create(owner, { name, content_type: 'folder' }, null)).id
 }
 
@@ -299,15 +299,18 @@ describe('a job that saves', () => {
     }
     const registry = withTypes(type)
     await using server = await startServer({ registry })
-    server.context.jobs.submit(OWNER, submission({ graph: saving({ data: 'once', name: 'a.txt' }), job_id: 'job' }))
+    server.context.runs.jobs.submit(
+      OWNER,
+      submission({ graph: saving({ data: 'once', name: 'a.txt' }), job_id: 'job' }),
+    )
     await held.promise
     const [before] = await assetsIn(server)
     await server.close(0)
     hangs = false
     await using again = await startServer({ registry, data_dir: server.data_dir })
-    const { jobs } = again.context
+    const { jobs } = again.context.runs
     const snapshot = await until('its end', async () => {
-      const now = await readJobSnapshot(again.context, await jobs.get(OWNER, 'job'))
+      const now = await readJobSnapshot(again.context.runs, await jobs.get(OWNER, 'job'))
       return now.status === 'completed' ? now : null
     })
     assert.equal((outputOf(snapshot) as AssetValue).asset_id, before!.id)

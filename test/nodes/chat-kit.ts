@@ -15,7 +15,7 @@ import { graph, node, type Recorder, start } from '../engine/kit.ts'
 export function services(providers: readonly Provider[] = [], more: Partial<NodeServices> = {}): NodeServices {
   const models = new ModelService({
     providers: createBuiltinRegistry(providers),
-    listings: new ModelListCache({ now: () => 0 }),
+    model_lists: new ModelListCache({ now: () => 0 }),
   })
   return { ...noServices, models: models.accessFor(createUnbilledContext(() => null)), ...more }
 }

@@ -57,7 +57,7 @@ async function interrupted(folder: string, of: Graph, first: PricedProvider, cut
   await using server = await startGated({ data_dir: copies.paths[0]!, providers: [second] })
   const error = await ended(server, job_id)
   const unasked = second.calls.length + second.embedded.length
-  const { row } = await server.context.jobs.retry(OWNER, job_id)
+  const { row } = await server.context.runs.jobs.retry(OWNER, job_id)
   assert.equal(await ended(server, row.id), 'none')
   const { outputs } = await resultOf(server, row.id)
   const asked = [

@@ -36,7 +36,7 @@ const INPUTS = ['x', 1, 2.5, true, [], {}, null]
 
 const models = new ModelService({
   providers: createBuiltinRegistry(),
-  listings: new ModelListCache({ now: () => 0 }),
+  model_lists: new ModelListCache({ now: () => 0 }),
 }).accessFor(createUnbilledContext(() => null))
 
 /** An empty store of vectors. */

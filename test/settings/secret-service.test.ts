@@ -27,11 +27,11 @@ describe('after a restart', () => {
       {
         await using server = await startServer({ data_dir })
         for (const owner of [LOCAL, ...OTHERS])
-          await server.context.secrets.put(owner, 'KEY', `value of ${ownerScopeKey(owner)}`)
-        await server.context.secrets.put(LOCAL, 'KEY', 'the value that counts')
+          await server.context.users.secrets.put(owner, 'KEY', `value of ${ownerScopeKey(owner)}`)
+        await server.context.users.secrets.put(LOCAL, 'KEY', 'the value that counts')
       }
       await using server = await startServer({ data_dir })
-      const { redactor, secrets } = server.context
+      const { redactor, secrets } = server.context.users
       for (const owner of OTHERS) assert.equal(redactor.text(`value of ${ownerScopeKey(owner)}`), '[redacted]')
       assert.equal(redactor.forOwner(ownerScopeKey(LOCAL)).text('the value that counts'), '[redacted]')
       assert.equal(
@@ -56,12 +56,20 @@ describe('after a restart', () => {
         )
         const value = (i: number) => `sk-proj-${hash('sha256', String(i), 'base64url')}`
         await Promise.all(
-          Array.from({ length: 10_000 }, (_, i) => server.context.secrets.put(owners[i % 1_000]!, `S${i}`, value(i))),
+          Array.from({ length: 10_000 }, (_, i) =>
+            server.context.users.secrets.put(owners[i % 1_000]!, `S${i}`, value(i)),
+          ),
         )
       }
       await using server = await startServer({ data_dir })
       assert.equal(server.context.store.read(listAllUserSecrets).length, 10_000)
-      const parts = { ...server.context, operatorSecrets: () => ({}), provider_keys: {}, purposes: new Map() }
+      const parts = {
+        ...server.context,
+        ...server.context.users,
+        operatorSecrets: () => ({}),
+        provider_keys: {},
+        purposes: new Map(),
+      }
       const load = () => new SecretService({ ...parts, redactor: new Redactor() }).load()
       const bare = leastProcessorMs(0, decipherTenThousand)
       const least = leastProcessorMs(MOST_TIMES * bare, load)
@@ -93,11 +101,17 @@ test('secrets of thirty owners at their limits take less than 300 ms at a start'
       await using server = await startServer({ data_dir })
       const value = (i: number) => `${i} "${hash('sha256', String(i), 'base64')}/`.repeat(1_100).slice(0, 55_000)
       for (let i = 0; i < 450; i++)
-        await server.context.secrets.put({ user_id: `user-${i % 30}`, workspace_id: null }, `S${i}`, value(i))
+        await server.context.users.secrets.put({ user_id: `user-${i % 30}`, workspace_id: null }, `S${i}`, value(i))
     }
     await using server = await startServer({ data_dir })
     // These values are known already. Each time another owner's secrets are added.
-    const parts = { ...server.context, operatorSecrets: () => ({}), provider_keys: {}, purposes: new Map() }
+    const parts = {
+      ...server.context,
+      ...server.context.users,
+      operatorSecrets: () => ({}),
+      provider_keys: {},
+      purposes: new Map(),
+    }
     const load = () => new SecretService({ ...parts, redactor: new Redactor() }).load()
     const least = leastProcessorMs(300, load)
     assert.ok(least < 300, `${least} ms`)
@@ -109,18 +123,18 @@ test('secrets of thirty owners at their limits take less than 300 ms at a start'
 describe('a stored value', () => {
   test('is sealed: neither the database nor its log holds it', async () => {
     await using server = await startServer()
-    await server.context.secrets.put(LOCAL, 'KEY', 'nobody-reads-this')
+    await server.context.users.secrets.put(LOCAL, 'KEY', 'nobody-reads-this')
     const [row] = server.context.store.read(listAllUserSecrets)
     assert.ok(!Buffer.from(row!.body).includes('nobody-reads-this'))
     assert.equal(row!.body.length, 'nobody-reads-this'.length + 33)
     const again = row!.body
-    await server.context.secrets.put(LOCAL, 'KEY', 'nobody-reads-this')
+    await server.context.users.secrets.put(LOCAL, 'KEY', 'nobody-reads-this')
     assert.notDeepEqual(server.context.store.read(listAllUserSecrets)[0]!.body, again, 'equal values do not look equal')
   })
 
   test('is under a key of its user', async () => {
     await using server = await startServer()
-    const { vault } = server.context
+    const { vault } = server.context.users
     const sealed = vault.userCipher('secret', '1').seal(Buffer.from('x'), 'c')
     assert.equal(Buffer.from(vault.userCipher('secret', '1').open(sealed, 'c')).toString(), 'x')
     for (const cipher of [vault.userCipher('secret', '2'), vault.userCipher('other', '1'), vault.cipher('secret')])
@@ -264,6 +278,7 @@ test('the key of a provider is the one that its owner set last', async () => {
   await using server = await startServer()
   const secrets = new SecretService({
     ...server.context,
+    ...server.context.users,
     operatorSecrets: () => ({}),
     provider_keys: { SOME_KEY: 'of all' },
     purposes: new Map(),

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { Message } from '../../generated/types.ts'
+import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
 import { FollowQuota } from '../../src/follow-quota.ts'
+import type { Steps } from '../../src/shared/time-slices.ts'
 import { ChatFollowers } from '../../src/sockets/chat-followers.ts'
 import { type Bench, messagesOf, newThread, Reader, startChat } from '../chat/kit.ts'
 import { call } from '../helpers/http.ts'
@@ -143,18 +145,36 @@ test('all sockets together can follow a limited number of threads, until one of 
 test('a socket that closes stops following its threads in steps', () => {
   const closed = new AbortController()
   let left = 0
-  let leaving: Iterator<void> = [].values()
+  let leaving: Iterator<void, unknown> = [].values()
+  const pending = Promise.withResolvers<never>().promise
+  const { log, transport } = bench.server.context
   const app = {
-    chat: { turns: { follow: () => () => void left++ } },
-    followed_threads: new FollowQuota('threads', 10_000),
-    reading: {
-      run(_owner: string, steps: Iterator<void>) {
-        leaving = steps
+    log,
+    chat: { turns: { follow: () => () => void left++ }, messages: () => [] },
+    transport: { followed_threads: new FollowQuota('threads', 10_000) },
+    schedulers: {
+      reading: {
+        isTurnUsed: false,
+        turn: () => pending,
+        run<T>(_owner: string, steps: Steps<T>): Promise<T> {
+          leaving = steps
+          return pending
+        },
       },
     },
   }
-  const principal = { user_id: 'me', workspace_id: null }
-  const followers = new ChatFollowers({ app, principal, closed: closed.signal, reader: { owner: 'me' } } as never)
+  const followers = new ChatFollowers({
+    app,
+    principal: LOCAL_PRINCIPAL,
+    closed: closed.signal,
+    congested: false,
+    drained: () => pending,
+    send: () => {},
+    isLarge: () => false,
+    encodeLarge: () => pending,
+    holdLarge: () => pending,
+    reader: transport.response_buffers.createReader('me', () => {}),
+  })
   for (let at = 0; at < 1_000; at++) followers.follow(`thread-${at}`)
   closed.abort()
   assert.equal(left, 0)

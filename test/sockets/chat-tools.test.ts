@@ -134,7 +134,8 @@ describe('tools of the client', () => {
 
   test('a long result that is not stored yet when its turn ends is no part of the thread', async () => {
     await using client = await connect(bench.server)
-    const { chat, slices } = bench.server.context
+    const { chat } = bench.server.context
+    const { slices } = bench.server.context.schedulers
     const thread_id = await newThread(bench.server)
     const led = await ask(client, thread_id, [tool('weather')])
     led.give(call(0, 'weather', '{}', 'id-long'), call(1, 'weather', '{}', 'id-open'))

@@ -22,7 +22,7 @@ test('a draining server refuses upgrades and jobs, waits for running jobs, and c
   client.command('run_job', { job_id, graph: gated(job_id) })
   await bench.gates.at(job_id)
   const closing = bench.server.close(30_000)
-  await until('the drain', () => bench.server.context.jobs.draining)
+  await until('the drain', () => bench.server.context.runs.jobs.draining)
   assert.equal(await refusedWith(bench.server.url), 503)
   client.command('run_job', { job_id: late, graph: greeting })
   assert.equal((await client.collect(late)).at(-1)?.status, 'failed')

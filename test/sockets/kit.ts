@@ -151,7 +151,7 @@ export function submission(more: Partial<JobSubmission>): JobSubmission {
 /** Stores a workflow of the local user and returns its id. */
 export async function stored(server: TestServer, of: Graph, name = 'A workflow'): Promise<string> {
   const request = { name, graph: of as CreateWorkflowRequest['graph'] }
-  const { record } = await server.context.workflows.create(LOCAL_PRINCIPAL, request)
+  const { record } = await server.context.runs.workflows.create(LOCAL_PRINCIPAL, request)
   return record.id
 }
 

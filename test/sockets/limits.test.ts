@@ -151,7 +151,7 @@ describe('keep-alive', () => {
   test('a client whose large frame waits to be processed is not silent meanwhile', async () => {
     await withMoreTime(150, async (silence_ms) => {
       await using bench = await startBench({ socket_times: quickly(silence_ms) })
-      const { payloads } = bench.server.context
+      const { payloads } = bench.server.context.transport
       const judged = payloads.validateFrame.bind(payloads)
       payloads.validateFrame = async (...of) => {
         await pause(3 * silence_ms)

@@ -46,7 +46,7 @@ describe('a handshake behind other requests', () => {
       '{}',
     ]
     using client = await peer(server, run.join('\r\n'))
-    await until('the run', () => server.context.jobs.load.running === 1)
+    await until('the run', () => server.context.runs.jobs.load.running === 1)
     client.socket.write(handshake(new URL(server.url), '/ws'))
     // The server has read the bytes after it once another client was served.
     using other = await peer(server, HEALTH)

@@ -77,13 +77,14 @@ export interface OwnGateway extends AsyncDisposable {
   connections(): Promise<number>
 }
 
-/** A second gateway to the same services, with `principalOf` as its authenticator. */
+/** A second gateway to the same services, with an authenticator of its own. */
 export async function gatewayWith(
   app: AppContext,
-  principalOf: Authenticator,
+  authenticate: Authenticator,
   times: Partial<SocketTimeouts> = {},
 ): Promise<OwnGateway> {
-  const context = { ...app, principalOf, rechecks: new CredentialRechecker(principalOf, app, times.recheck_ms) }
+  const rechecker = new CredentialRechecker(authenticate, app, times.recheck_ms)
+  const context: AppContext = { ...app, access: { ...app.access, authenticate, rechecker } }
   const gateway = new SocketGateway(context, times)
   const http = createServer()
   http.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))

@@ -32,7 +32,7 @@ test('the socket of a user who is signed out closes within the minute for which 
   signedIn.clock.now += MINUTE_MS
   assert.deepEqual(await ann.closed(), ENDED)
   await ben.settled()
-  assert.equal(signedIn.server.context.rechecks.size, 1)
+  assert.equal(signedIn.server.context.access.rechecker.size, 1)
 })
 
 test('an outage of the provider closes no socket and admits no caller; afterwards its verdicts count again', async () => {
@@ -81,5 +81,5 @@ test('clients that disconnect while the provider is asked leave nothing behind',
   release()
   await using ann = await signedIn.open(idp.opaque({ id: 'ann' }))
   await ann.settled()
-  await until('her alone', () => signedIn.server.context.rechecks.size === 1)
+  await until('her alone', () => signedIn.server.context.access.rechecker.size === 1)
 })

@@ -15,7 +15,7 @@ const soon = { recheck_ms: 50 }
 const ENDED = { code: 1008, reason: 'the credential is no longer valid' }
 
 function mint(server: TestServer, expires_at?: string, scopes: TokenScope[] = ['read', 'write']) {
-  return server.context.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'a program', scopes, expires_at })
+  return server.context.access.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'a program', scopes, expires_at })
 }
 
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
@@ -29,7 +29,7 @@ describe('a socket', () => {
     await using byQuery = await connect(server, { path: `/ws?api_key=${gone.token}` })
     await using other = await connect(server, { headers: bearer(kept.token) })
     await using local = await connect(server)
-    assert.equal(server.context.rechecks.size, 3)
+    assert.equal(server.context.access.rechecker.size, 3)
     const job_id = newId()
     revoked.command('run_job', { job_id, graph: gated(job_id) })
     await gates.at(job_id)
@@ -37,7 +37,7 @@ describe('a socket', () => {
     assert.equal(status, 204)
     assert.deepEqual(await revoked.closed(), ENDED)
     assert.deepEqual(await byQuery.closed(), ENDED)
-    await until('the others alone', () => server.context.rechecks.size === 1)
+    await until('the others alone', () => server.context.access.rechecker.size === 1)
     assert.equal((await local.ask('get_status', { job_id })).status, 'running')
     assert.equal((await other.ask('get_status', { job_id })).status, 'running')
     await gates.open(job_id)
@@ -52,7 +52,7 @@ describe('a socket', () => {
     const { token } = await mint(server, new Date(now + 5_000).toISOString())
     await using client = await connect(server, { headers: bearer(token) })
     await using visitor = await connect(server, {
-      path: `/ws?api_key=${server.context.tokens.signed.issueAppSession({ app_id: 'a', visitor_id: 'v', workspace_id: null })}`,
+      path: `/ws?api_key=${server.context.access.tokens.signed.issueAppSession({ app_id: 'a', visitor_id: 'v', workspace_id: null })}`,
     })
     now += 4_999
     await client.settled()
@@ -68,16 +68,16 @@ describe('a socket', () => {
     await using _local = await connect(bench.server)
     await using client = await connect(bench.server, { headers: bearer('ntk_unknown') })
     await client.settled()
-    assert.equal(bench.server.context.rechecks.size, 0)
+    assert.equal(bench.server.context.access.rechecker.size, 0)
   })
 
   test('that is closed by its client is not watched any more', async () => {
     await using bench = await startBench({ socket_times: soon })
     const { token } = await mint(bench.server)
     await using client = await connect(bench.server, { headers: bearer(token) })
-    assert.equal(bench.server.context.rechecks.size, 1)
+    assert.equal(bench.server.context.access.rechecker.size, 1)
     client.close()
-    await until('nobody', () => bench.server.context.rechecks.size === 0)
+    await until('nobody', () => bench.server.context.access.rechecker.size === 0)
   })
 
   test('whose client does not answer the close is cut off', async () => {
@@ -85,8 +85,8 @@ describe('a socket', () => {
     const { id, token } = await mint(bench.server)
     await using client = await connect(bench.server, { headers: bearer(token) })
     client.ws.pause()
-    await bench.server.context.tokens.access.revoke(LOCAL_PRINCIPAL, id)
-    await until('the end at the server', () => bench.server.context.rechecks.size === 0)
+    await bench.server.context.access.tokens.access.revoke(LOCAL_PRINCIPAL, id)
+    await until('the end at the server', () => bench.server.context.access.rechecker.size === 0)
     client.ws.resume()
     await client.closed()
   })
@@ -143,12 +143,12 @@ describe('a stream of events', () => {
       text += part
     })
     await until('what has happened', () => text.includes('"running"'))
-    assert.equal(server.context.rechecks.size, 1)
-    await server.context.tokens.access.revoke(LOCAL_PRINCIPAL, id)
+    assert.equal(server.context.access.rechecker.size, 1)
+    await server.context.access.tokens.access.revoke(LOCAL_PRINCIPAL, id)
     await until('the end of the stream', () => stream.readableEnded)
     assert.ok(text.endsWith('\n\n'), 'after a whole event')
     assert.doesNotMatch(text, /job_terminal/)
-    assert.equal(server.context.rechecks.size, 0)
+    assert.equal(server.context.access.rechecker.size, 0)
     await gates.open(job_id)
     assert.equal((await local.collect(job_id)).at(-1)?.status, 'completed')
   })
@@ -163,11 +163,11 @@ describe('a stream of events', () => {
     await gates.at(job_id)
     const left = await follow(server, job_id, token)
     const read = await follow(server, job_id, token)
-    assert.equal(server.context.rechecks.size, 2)
+    assert.equal(server.context.access.rechecker.size, 2)
     left.destroy()
-    await until('one', () => server.context.rechecks.size === 1)
+    await until('one', () => server.context.access.rechecker.size === 1)
     await gates.open(job_id)
     read.resume()
-    await until('nobody', () => server.context.rechecks.size === 0)
+    await until('nobody', () => server.context.access.rechecker.size === 0)
   })
 })

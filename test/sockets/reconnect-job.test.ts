@@ -213,7 +213,7 @@ describe('reconnect_job', () => {
     )
     first.command('run_job', { job_id, graph: of, params: { list } })
     await first.next((frame) => frame.type === 'output_update' && frame.value === 2_999)
-    const { jobs, events } = bench.server.context
+    const { jobs, events } = bench.server.context.runs
     const { row } = await jobs.get({ user_id: '1', workspace_id: null }, job_id)
     const stop = new AbortController()
     const seen: number[] = []
@@ -235,11 +235,11 @@ describe('reconnect_job', () => {
     client.command('run_job', { job_id, graph: flood(100, 4) })
     await client.collect(job_id)
     const { context } = bench.server
-    const { row } = await context.jobs.get({ user_id: '1', workspace_id: null }, job_id)
+    const { row } = await context.runs.jobs.get({ user_id: '1', workspace_id: null }, job_id)
     const parse = t.mock.method(JSON, 'parse')
     const cost = async (told: number) => {
       const before = parse.mock.callCount()
-      const changed = (await listChangedOutputs(context, row, told)).length
+      const changed = (await listChangedOutputs(context.runs, row, told)).length
       return [changed, parse.mock.callCount() - before]
     }
     const [last, all] = [row.last_sequence, 100]
@@ -261,10 +261,10 @@ describe('reconnect_job', () => {
     client.command('run_job', { job_id, graph: graph([node('bad', 'test.Fail', { value: 'no such luck' })], []) })
     const live = (await client.collect(job_id)).filter((frame) => frame.type === 'node_update')
     const { context } = bench.server
-    const { row } = await context.jobs.get({ user_id: '1', workspace_id: null }, job_id)
+    const { row } = await context.runs.jobs.get({ user_id: '1', workspace_id: null }, job_id)
     const told: unknown[] = []
-    for await (const { event, sequence } of context.events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
-      if (event?.type === 'node_status') told.push(createEventFrame(row, event, sequence!, context))
+    for await (const { event, sequence } of context.runs.events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
+      if (event?.type === 'node_status') told.push(createEventFrame(row, event, sequence!, context.runs))
     }
     assert.deepEqual(told, live)
     assert.equal(live.at(-1)?.error, 'no such luck')

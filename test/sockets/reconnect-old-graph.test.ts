@@ -23,7 +23,7 @@ test(
     const first = await startGated({ data_dir })
     const job = submit(first, { graph: graph([node('gate', 'test.Gate', { value: 'x' })], []) })
     await job.accepted()
-    await first.context.jobs.cancel(job.row, job.row.id)
+    await first.context.runs.jobs.cancel(job.row, job.row.id)
     await job.settled()
     await first.close(0)
     const frames = await toldLater(data_dir, job.row.id)
@@ -46,7 +46,8 @@ test(
     ]
     const job = submit(first, { graph: graph(nodes, ['in.output->out.value']) })
     await job.accepted()
-    const { store, jobs } = first.context
+    const { store } = first.context
+    const { jobs } = first.context.runs
     const outputs = () => store.read((tx) => listJobEventsOfType(tx, job.row.key, 'output_update', 0))
     await until('the output', () => outputs().length > 0)
     await jobs.cancel(job.row, job.row.id)

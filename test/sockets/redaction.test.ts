@@ -43,11 +43,11 @@ test('the frames of stored events name nodes as the live frames do', async () =>
   const job_id = newId()
   client.command('run_job', { job_id, graph: echo, params: { piece: ['a'] } })
   const live = await client.collect(job_id)
-  const { jobs, events } = bench.server.context
+  const { jobs, events } = bench.server.context.runs
   const { row } = await jobs.get(LOCAL_PRINCIPAL, job_id)
   const told: unknown[] = []
   for await (const { event } of events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
-    const frame = event && createEventFrame(row, event, 1, bench.server.context)
+    const frame = event && createEventFrame(row, event, 1, bench.server.context.runs)
     if (frame?.type === 'node_update') told.push([frame.node_id, frame.status, frame.node_name])
   }
   const updates = live.filter(({ type }) => type === 'node_update')

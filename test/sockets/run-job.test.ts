@@ -316,7 +316,7 @@ describe('several jobs and several sockets', () => {
 
   test('of two users can use the same job id', async () => {
     await using client = await connect(bench.server)
-    const { jobs } = bench.server.context
+    const { jobs } = bench.server.context.runs
     const job_id = newId()
     const other = { user_id: '2', workspace_id: null }
     const { active } = jobs.submit(other, submission({ job_id, graph: gated('other'), params: { x: 'of the other' } }))

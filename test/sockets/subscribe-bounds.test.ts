@@ -31,7 +31,16 @@ async function suspended({ context }: GatedServer, count: number): Promise<numbe
 const idOf = (key: number) => `job_${key}`
 
 /** Publishes `each` outputs of `size` characters of every job. Resolves when all are stored, in any number of commits. */
-async function tell({ context: { events } }: GatedServer, keys: readonly number[], each: number, size: number) {
+async function tell(
+  {
+    context: {
+      runs: { events },
+    },
+  }: GatedServer,
+  keys: readonly number[],
+  each: number,
+  size: number,
+) {
   const value = 'x'.repeat(size)
   const of = {
     node_id: 'out',
@@ -121,7 +130,7 @@ describe('a socket that reads slowly', () => {
       await follow(client, all)
       using buffers = new Buffers()
       client.ws.pause()
-      await until('all that listen', () => own.context.events.followers === all.length)
+      await until('all that listen', () => own.context.runs.events.followers === all.length)
       // The system buffers some of the frames: the number that reaches the mark is unknown.
       await tell(own, [talker], 60, 500_000)
       await until('the mark', () => Math.max(0, ...buffers.before) > HIGH_WATER_BYTES - 1_000_000)
@@ -156,7 +165,7 @@ describe('subscriptions', () => {
       refused.map(({ error }) => (error as { code: string }).code),
       new Array(40).fill('RATE_LIMITED'),
     )
-    assert.equal(own.context.events.followers, MAX_SUBSCRIPTIONS)
+    assert.equal(own.context.runs.events.followers, MAX_SUBSCRIPTIONS)
   })
 
   test('whose answer could not be sent release their place', { timeout: 60_000 }, async () => {
@@ -168,7 +177,7 @@ describe('subscriptions', () => {
       await subscribeAll(client, keys.slice(1), 1)
       assert.ok(answers(client).every(({ error }) => (error as { code: string }).code === 'INTERNAL_ERROR'))
     }
-    assert.equal(own.context.events.followers, 0)
+    assert.equal(own.context.runs.events.followers, 0)
     const { error } = await client.ask('subscribe_job', { job_id: idOf(keys[0]!) })
     assert.equal(error, undefined)
   })
@@ -195,7 +204,7 @@ describe('all sockets together', () => {
     other.command('run_job', { job_id: idOf(first), graph: QUICK })
     await other.next({ error: 'unavailable', job_id: idOf(first) })
     client.close()
-    await until('those of the other one alone', () => own.context.events.followers === 3)
+    await until('those of the other one alone', () => own.context.runs.events.followers === 3)
     await followAll(other, [fourth])
   })
 
@@ -206,7 +215,7 @@ describe('all sockets together', () => {
       await using client = await connect(own)
       await followAll(client, keys)
       client.close()
-      await until('nobody to follow', () => own.context.events.followers === 0)
+      await until('nobody to follow', () => own.context.runs.events.followers === 0)
     }
   })
 })

@@ -353,7 +353,7 @@ describe('a subscription', () => {
     using saboteur = new Saboteur(own)
     saboteur.break()
     await open(own)
-    await until('the loss', () => own.context.jobs.living(OWNER, job_id) === null)
+    await until('the loss', () => own.context.runs.jobs.living(OWNER, job_id) === null)
     saboteur.mend()
     await open(own)
     await toEnd(client, job_id)
@@ -394,7 +394,7 @@ describe('a subscription', () => {
 
   test('ends when its socket closes', async () => {
     const job_id = await held()
-    const { events: log } = server.context
+    const { events: log } = server.context.runs
     const before = log.followers
     const client = await connect(server)
     await subscribe(client, job_id)

@@ -156,7 +156,7 @@ function behaves(
         bench.gates.begun.filter((key) => key === job_id),
         [job_id],
       )
-      const { row } = await bench.server.context.jobs.get(LOCAL_PRINCIPAL, job_id)
+      const { row } = await bench.server.context.runs.jobs.get(LOCAL_PRINCIPAL, job_id)
       assert.equal(row.attempt, 1)
     })
 
@@ -258,7 +258,7 @@ function behaves(
       {
         using _ = obstacle(bench)
         gate.open('y'.repeat(100_000))
-        await until('the job to stop', () => bench.server.context.jobs.load.running === 0)
+        await until('the job to stop', () => bench.server.context.runs.jobs.load.running === 0)
         // Reads may be answered, since they need no disk space.
         for (const command of ['run_job', 'reconnect_job', 'get_status']) {
           const from = client.frames.length

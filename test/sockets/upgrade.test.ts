@@ -141,7 +141,7 @@ describe('refused upgrades', () => {
   })
 
   test('tokens that are not valid on a socket: 401; a malformed token counts as none', async () => {
-    const { mcp, signed } = bench.server.context.tokens
+    const { mcp, signed } = bench.server.context.access.tokens
     const { token } = await mcp.issue(LOCAL_PRINCIPAL, { client_id: 'c', scopes: ['read', 'write'] })
     const session = signed.issueAppSession({ app_id: 'a', visitor_id: 'v', workspace_id: null })
     for (const key of [token, 'nta_', 'nda_', 'nda_a.b', `${session}x`, session.replace('nda_', 'nta_')]) {

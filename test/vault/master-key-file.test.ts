@@ -186,7 +186,7 @@ describe('opening the vault', () => {
   test('a server generates its key at the first start, and does not reveal it', async () => {
     await using server = await startServer()
     const key = readKeyFile(masterKeyPath(server.data_dir))!
-    assert.equal(server.context.vault.fingerprint, createVault(key).fingerprint)
-    assert.equal(server.context.redactor.text(`the key is ${key}`), 'the key is [redacted]')
+    assert.equal(server.context.users.vault.fingerprint, createVault(key).fingerprint)
+    assert.equal(server.context.users.redactor.text(`the key is ${key}`), 'the key is [redacted]')
   })
 })

@@ -139,7 +139,7 @@ async function executeRun(
 ): Promise<RunEnding> {
   await using client = new UpstreamClient()
   using providers = createConfiguredProviders({ config, client })
-  const models = new ModelService({ providers, listings: new ModelListCache({ now: Date.now }) })
+  const models = new ModelService({ providers, model_lists: new ModelListCache({ now: Date.now }) })
   await using lent = createServices(config, models)
   const { plan, params, called, timeout, vectors } = job
   const { customer, secret } = operatorResources(config)

@@ -12,33 +12,38 @@ export const assetsHandlers: AssetsHandlers<RequestContext> = {
   ...assetPackageHandlers,
 
   async listAssets({ query }, { app, principal }) {
-    return { status: 200, body: await app.library.list(principal, query) }
+    return { status: 200, body: await app.assets.service.list(principal, query) }
   },
 
   async createAsset(_request, { app, principal, incoming }) {
-    using form = await openFormUpload(incoming, { largest: app.config.max_upload_bytes, pace: app.upload_pace })
-    const asset = await app.library.create(principal, validateAssetFields(form.fields), form.file).catch((error) => {
-      throw translateStorageError(error)
+    using form = await openFormUpload(incoming, {
+      largest: app.config.max_upload_bytes,
+      pace: app.transport.stall_detector,
     })
+    const asset = await app.assets.service
+      .create(principal, validateAssetFields(form.fields), form.file)
+      .catch((error) => {
+        throw translateStorageError(error)
+      })
     return { status: 201, body: asset, headers: { Location: `/api/assets/${asset.id}` } }
   },
 
   getAsset({ path, query: { expires_in } }, { app, principal }) {
     const link = expires_in ? { expires_in, credential: linkCredentialOf(principal, app.platform.now()) } : null
-    return { status: 200, body: app.library.get(principal, path.id, link) }
+    return { status: 200, body: app.assets.service.get(principal, path.id, link) }
   },
 
   async updateAsset({ path, body }, { app, principal }) {
-    return { status: 200, body: await app.library.update(principal, path.id, body) }
+    return { status: 200, body: await app.assets.service.update(principal, path.id, body) }
   },
 
   async deleteAsset({ path }, { app, principal }) {
-    await app.library.delete(principal, path.id)
+    await app.assets.service.delete(principal, path.id)
     return { status: 204 }
   },
 
   async downloadAsset({ path, headers }, { app, principal }) {
-    const file = await app.library.file(principal, path.id)
+    const file = await app.assets.service.file(principal, path.id)
     return (await createFileReply(headers, file, { as_attachment: true })) as OperationReply<'downloadAsset'>
   },
 }

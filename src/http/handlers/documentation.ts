@@ -21,12 +21,12 @@ export const documentationHandlers: DocumentationHandlers = {
     return createPageReply(page)
   },
 
-  getNodeCatalogue: (_request, { app }) => createPageReply(renderNodeCatalogue(findNodeTypes(app.registry, {}))),
+  getNodeCatalogue: (_request, { app }) => createPageReply(renderNodeCatalogue(findNodeTypes(app.runs.registry, {}))),
 
   getNodeCataloguePage({ path }, { app }) {
-    const [node] = findNodeTypes(app.registry, { node_type: path.node_type })
+    const [node] = findNodeTypes(app.runs.registry, { node_type: path.node_type })
     if (!node) throw new ServiceError('NOT_FOUND')
-    return createPageReply(renderNodePage(node, findNodeTypes(app.registry, {})))
+    return createPageReply(renderNodePage(node, findNodeTypes(app.runs.registry, {})))
   },
 }
 

@@ -8,7 +8,7 @@ import type { RequestContext } from '../pipeline/request-context.ts'
 export const healthHandlers: HealthHandlers<RequestContext> = {
   getHealth(_request, { app }) {
     const database = probeDatabaseHealth(app.store)
-    const server = app.jobs.draining ? 'draining' : 'healthy'
+    const server = app.runs.jobs.draining ? 'draining' : 'healthy'
     const healthy = database === 'healthy' && server === 'healthy'
     return {
       status: healthy ? 200 : 503,
@@ -16,7 +16,7 @@ export const healthHandlers: HealthHandlers<RequestContext> = {
         status: healthy ? 'healthy' : 'unhealthy',
         timestamp: app.platform.timestamp(),
         uptime: computeUptime(app),
-        services: { database, server, ...(app.jobs.hasUnreadableJobs && { journal: 'unreadable' as const }) },
+        services: { database, server, ...(app.runs.jobs.hasUnreadableJobs && { journal: 'unreadable' as const }) },
       },
     }
   },
@@ -31,5 +31,5 @@ export const healthHandlers: HealthHandlers<RequestContext> = {
 }
 
 function computeUptime(app: AppContext): number {
-  return (app.platform.now() - app.started_at) / 1000
+  return (app.platform.now() - app.lifetime.started_at) / 1000
 }

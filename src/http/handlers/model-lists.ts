@@ -27,23 +27,23 @@ export const modelListHandlers: ModelListHandlers = {
   async listModels(_request, { app, principal, signal }) {
     const [listed, workflows] = await Promise.all([
       listRedactedModels(app, principal, signal),
-      app.workflow_models.list(principal),
+      app.models.workflow_models.list(principal),
     ])
     const provided = listed.flatMap(({ provider, models }) =>
       models.filter(isUsable).map((model) => toOpenAiModel(model.id, model.created ?? 0, provider.name)),
     )
     const own = mapSteps(workflows, ({ id, created }) => toOpenAiModel(id, created, WORKFLOW_PROVIDER.provider))
-    const data = [...provided, ...(await app.reading.begin(userShareKey(principal), own))]
+    const data = [...provided, ...(await app.schedulers.reading.begin(userShareKey(principal), own))]
     return { status: 200, body: { object: 'list', data } }
   },
 
   async retrieveModel({ path: { model: name } }, { app, principal, signal }) {
     if (name.startsWith(WORKFLOW_MODEL_PREFIX)) {
-      const { id, created } = app.workflow_models.get(principal, name.slice(WORKFLOW_MODEL_PREFIX.length))
+      const { id, created } = app.models.workflow_models.get(principal, name.slice(WORKFLOW_MODEL_PREFIX.length))
       return { status: 200, body: toOpenAiModel(id, created, WORKFLOW_PROVIDER.provider) }
     }
     try {
-      const { provider, model } = await app.models.findListed(name, app.customerOf(principal), signal)
+      const { provider, model } = await app.models.calls.findListed(name, app.models.billingOf(principal), signal)
       if (model.unavailable !== undefined) throw new ProviderError('unavailable', model.unavailable)
       return { status: 200, body: toOpenAiModel(model.id, model.created ?? 0, provider.name) }
     } catch (error) {
@@ -56,11 +56,11 @@ export const modelListHandlers: ModelListHandlers = {
     const isWorkflows = only === null || only === WORKFLOW_PROVIDER.provider
     const [listed, workflows] = await Promise.all([
       listRedactedModels(app, principal, signal, only),
-      isWorkflows ? app.workflow_models.list(principal) : [],
+      isWorkflows ? app.models.workflow_models.list(principal) : [],
     ])
     const providers = [...listed.map(toModelProvider), ...(isWorkflows ? [WORKFLOW_PROVIDER] : [])]
     const steps = collectProviderModels(listed, workflows, createModelFilter(query.task ?? null, query.q ?? null))
-    const models = await app.reading.begin(userShareKey(principal), steps)
+    const models = await app.schedulers.reading.begin(userShareKey(principal), steps)
     return { status: 200, body: { providers: providers.sort((a, b) => compareTexts(a.provider, b.provider)), models } }
   },
 }

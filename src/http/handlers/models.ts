@@ -10,7 +10,10 @@ export const modelsHandlers: ModelsHandlers<RequestContext> = {
   ...modelListHandlers,
 
   async createChatCompletion({ body }, context) {
-    const { headers, body: given } = await context.app.completions.complete({ ...createModelCall(context), body })
+    const { headers, body: given } = await context.app.models.completions.complete({
+      ...createModelCall(context),
+      body,
+    })
     if (!(given instanceof AnswerStream)) return { ...createJsonTextReply<ChatCompletion, 200>(200, given), headers }
     // Proxies that gather answers would hold pieces back.
     const unbuffered = { ...headers, 'X-Accel-Buffering': 'no' }
@@ -18,7 +21,7 @@ export const modelsHandlers: ModelsHandlers<RequestContext> = {
   },
 
   async createEmbedding({ body }, context) {
-    const { body: given } = await context.app.completions.embed({ ...createModelCall(context), body })
+    const { body: given } = await context.app.models.completions.embed({ ...createModelCall(context), body })
     return createJsonTextReply<EmbeddingList, 200>(200, given as Uint8Array | string)
   },
 }

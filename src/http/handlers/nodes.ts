@@ -11,7 +11,7 @@ const encodedLists = new WeakMap<readonly NodeMetadata[], Buffer>()
 
 export const nodesHandlers: NodesHandlers<RequestContext> = {
   listNodeMetadata({ query }, { app }) {
-    const found = findNodeTypes(app.registry, query)
+    const found = findNodeTypes(app.runs.registry, query)
     if (query.fields === 'summary') return { status: 200, body: found.map(summarizeNodeType) }
     const bytes = encodedLists.get(found) ?? encodeKnownList(found)
     return bytes ? createJsonTextReply<NodeMetadata[], 200>(200, bytes) : { status: 200, body: found }

@@ -50,14 +50,20 @@ export async function storeObject(
     throw new ServiceError('CONFLICT', { message: 'The service assigns keys of this form itself. Choose another key.' })
   const largest = app.config.max_upload_bytes
   validateRawBodyHeaders(incoming, largest)
-  app.objects.check(principal, key, validate)
+  app.assets.objects.check(principal, key, validate)
   using reservation =
-    use === 'temporary' ? await app.temporary.quota.reserve(principal.user_id, readAnnouncedBytes(incoming)) : null
-  using body = new RawBody(incoming, { largest, pace: app.upload_pace, md5: headers['content-md5'] ?? null })
+    use === 'temporary'
+      ? await app.assets.temporary.quota.reserve(principal.user_id, readAnnouncedBytes(incoming))
+      : null
+  using body = new RawBody(incoming, {
+    largest,
+    pace: app.transport.stall_detector,
+    md5: headers['content-md5'] ?? null,
+  })
   const content_type = incoming.headers['content-type'] ?? null
   const bytes = reservation ? reservation.meter(body.bytes()) : body.bytes()
   const content = { bytes, content_type, sha256: headers['x-checksum-sha256'] ?? null }
-  const { row, replaced } = await app.objects.put(principal, key, content, validate).catch((error) => {
+  const { row, replaced } = await app.assets.objects.put(principal, key, content, validate).catch((error) => {
     throw translateStorageError(error)
   })
   const etag = `"${row.sha256}"`

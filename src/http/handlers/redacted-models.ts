@@ -16,9 +16,14 @@ export async function listRedactedModels(
   signal: AbortSignal,
   only: string | null = null,
 ): Promise<ProviderModels[]> {
-  const listed = await listProviderModels(app, app.customerOf(principal), signal, only)
-  const redactor = app.redactor.forOwner(ownerScopeKey(principal))
-  return await app.reading.begin(userShareKey(principal), redactSteps(listed, redactor))
+  const listed = await listProviderModels(
+    { ...app.models, log: app.log },
+    app.models.billingOf(principal),
+    signal,
+    only,
+  )
+  const redactor = app.users.redactor.forOwner(ownerScopeKey(principal))
+  return await app.schedulers.reading.begin(userShareKey(principal), redactSteps(listed, redactor))
 }
 
 /** In steps: a list may have ten thousand names, and its caller a thousand secrets. */

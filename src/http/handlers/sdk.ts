@@ -18,14 +18,17 @@ export const sdkHandlers: SdkHandlers<RequestContext> = {
 
   /** Checks a run before it is started. The socket has the same service. */
   async preflightWorkflow({ body }, { app, principal, signal }) {
-    return { status: 200, body: await app.preflight.report(principal, body, signal) }
+    return { status: 200, body: await app.runs.preflight.report(principal, body, signal) }
   },
 
   /** Takes a file for a run. How it is sent is in body/multipart/uploads.ts, where it is kept in the temporary store. */
   async uploadTemporaryAsset(_request, { app, principal, incoming }) {
-    using upload = await openFileUpload(incoming, { largest: app.config.max_upload_bytes, pace: app.upload_pace })
+    using upload = await openFileUpload(incoming, {
+      largest: app.config.max_upload_bytes,
+      pace: app.transport.stall_detector,
+    })
     const at_least = Math.max(0, Number(incoming.headers['content-length'] ?? 0) - MAX_ENVELOPE_BYTES)
-    const kept = await app.temporary.put(principal, { ...upload, at_least }).catch((error) => {
+    const kept = await app.assets.temporary.put(principal, { ...upload, at_least }).catch((error) => {
       throw translateStorageError(error)
     })
     const { storage_key, name, content_type, size, expires_at } = kept
@@ -36,6 +39,6 @@ export const sdkHandlers: SdkHandlers<RequestContext> = {
   async listModelCatalog({ query }, { app, principal, signal }) {
     const listed = await listRedactedModels(app, principal, signal)
     const page = createCatalogPageSteps(listed, query, app.config.default_provider)
-    return { status: 200, body: await app.reading.begin(userShareKey(principal), page) }
+    return { status: 200, body: await app.schedulers.reading.begin(userShareKey(principal), page) }
   },
 }

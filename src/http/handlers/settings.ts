@@ -4,32 +4,32 @@ import type { RequestContext } from '../pipeline/request-context.ts'
 
 export const settingsHandlers: SettingsHandlers<RequestContext> = {
   getSettings(_request, { app, principal }) {
-    return { status: 200, body: { settings: app.settings.list(principal) } }
+    return { status: 200, body: { settings: app.users.settings.list(principal) } }
   },
 
   async updateSettings({ body }, { app, principal, request_id }) {
-    const settings = await app.settings.update(principal, body.values, '/body/values')
-    app.audit.recordAction('settings_changed', principal, { settings: Object.keys(body.values), request_id })
+    const settings = await app.users.settings.update(principal, body.values, '/body/values')
+    app.access.audit.recordAction('settings_changed', principal, { settings: Object.keys(body.values), request_id })
     return { status: 200, body: { settings } }
   },
 
   listSecrets(_request, { app, principal }) {
-    return { status: 200, body: app.secrets.list(principal) }
+    return { status: 200, body: app.users.secrets.list(principal) }
   },
 
   getSecret({ path }, { app, principal }) {
-    return { status: 200, body: app.secrets.get(principal, path.name) }
+    return { status: 200, body: app.users.secrets.get(principal, path.name) }
   },
 
   async putSecret({ path, body }, { app, principal, request_id }) {
-    const secret = await app.secrets.put(principal, path.name, body.value)
-    app.audit.recordAction('secret_set', principal, { name: path.name, request_id })
+    const secret = await app.users.secrets.put(principal, path.name, body.value)
+    app.access.audit.recordAction('secret_set', principal, { name: path.name, request_id })
     return { status: 200, body: secret }
   },
 
   async deleteSecret({ path }, { app, principal, request_id }) {
-    const deleted = await app.secrets.delete(principal, path.name)
-    if (deleted) app.audit.recordAction('secret_deleted', principal, { name: path.name, request_id })
+    const deleted = await app.users.secrets.delete(principal, path.name)
+    if (deleted) app.access.audit.recordAction('secret_deleted', principal, { name: path.name, request_id })
     return { status: 204 }
   },
 }

@@ -39,11 +39,11 @@ export const storageHandlers: StorageHandlers<RequestContext> = {
     const judge = createPreconditionCheck(headers)
     const use = resolveKeyUse(principal.user_id, key)
     if (use === null) throw new ServiceError('NOT_FOUND')
-    if (use !== 'upload') await app.objects.remove(principal, key, judge)
+    if (use !== 'upload') await app.assets.objects.remove(principal, key, judge)
     else {
-      const file = await app.temporary.find(principal, key)
+      const file = await app.assets.temporary.find(principal, key)
       judge(file)
-      if (file) await app.temporary.remove(file)
+      if (file) await app.assets.temporary.remove(file)
     }
     return { status: 204 }
   },
@@ -56,7 +56,7 @@ function isNotFound(error: unknown): boolean {
 /** @throws INVALID_REQUEST for a malformed key, NOT_FOUND for a key that does not exist or belongs to another user */
 async function findFile({ path: { key } }: ReadRequest, context: RequestContext): Promise<StoredFile> {
   requireObjectKey(key)
-  const file = await context.app.files.byKey(context.signed ? null : context.principal, key)
+  const file = await context.app.assets.files.byKey(context.signed ? null : context.principal, key)
   if (!file) throw new ServiceError('NOT_FOUND')
   return file
 }

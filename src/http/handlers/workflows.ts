@@ -17,53 +17,53 @@ import { createAcceptedRun, createHttpSubmission, createRunReply } from './workf
 
 export const workflowsHandlers: WorkflowsHandlers<RequestContext> = {
   async listWorkflows({ query }, { app, principal }) {
-    const { workflows, next } = await app.workflows.list(principal, query)
+    const { workflows, next } = await app.runs.workflows.list(principal, query)
     return { status: 200, body: workflows, headers: createNextLink('/api/workflows', query, next) }
   },
 
   async createWorkflow({ body }, { app, principal }) {
-    const created = await app.workflows.create(principal, body)
+    const created = await app.runs.workflows.create(principal, body)
     const headers = { ...createEtagHeader(created), Location: `/api/workflows/${created.record.id}` }
     return { status: 201, body: created.record, headers }
   },
 
   async getWorkflow({ path }, { app, principal }) {
-    return createWorkflowReply(await app.workflows.get(principal, path.id))
+    return createWorkflowReply(await app.runs.workflows.get(principal, path.id))
   },
 
   async updateWorkflow({ path, headers, body }, { app, principal }) {
     return createWorkflowReply(
-      await app.workflows.update(principal, path.id, body, parseRevisions(headers['if-match'])),
+      await app.runs.workflows.update(principal, path.id, body, parseRevisions(headers['if-match'])),
     )
   },
 
   async deleteWorkflow({ path, headers }, { app, principal }) {
-    await app.workflows.delete(principal, path.id, parseRevisions(headers['if-match']))
+    await app.runs.workflows.delete(principal, path.id, parseRevisions(headers['if-match']))
     return { status: 204 }
   },
 
   async runWorkflow({ path, body }, { app, principal, signal }) {
     const submission = createHttpSubmission(path.id, body)
-    const preparing = app.jobs.prepare(principal, submission)
+    const preparing = app.runs.jobs.prepare(principal, submission)
     if (preparing) await preparing
-    const { active } = app.jobs.submit(principal, submission)
+    const { active } = app.runs.jobs.submit(principal, submission)
     if (!active) throw new Error('a new job is always active')
     if (body.background) {
       await active.accepted()
       return { status: 202, body: createAcceptedRun(active), headers: { Location: `/api/jobs/${active.row.id}` } }
     }
-    const row = await app.jobs.outcome(active, signal)
+    const row = await app.runs.jobs.outcome(active, signal)
     // To serialize a large result has used up this turn.
     if (active.large_outputs) await yieldToEventLoop()
     return createRunReply(active, row)
   },
 
   async getWorkflowInterface({ path }, { app, principal }) {
-    return { status: 200, body: await app.workflows.interface(principal, path.id) }
+    return { status: 200, body: await app.runs.workflows.interface(principal, path.id) }
   },
 
   async listWorkflowVersions({ path, query }, { app, principal }) {
-    const { versions, next } = await app.workflows.versions(principal, path.id, query)
+    const { versions, next } = await app.runs.workflows.versions(principal, path.id, query)
     const headers = createNextLink(`/api/workflows/${path.id}/versions`, query, next)
     if (query.fields === 'full')
       return {
@@ -74,35 +74,35 @@ export const workflowsHandlers: WorkflowsHandlers<RequestContext> = {
   },
 
   async shareWorkflow({ path }, { app, principal }) {
-    return { status: 200, body: await app.workflows.share(principal, path.id) }
+    return { status: 200, body: await app.runs.workflows.share(principal, path.id) }
   },
 
   async unshareWorkflow({ path }, { app, principal }) {
-    await app.workflows.unshare(principal, path.id)
+    await app.runs.workflows.unshare(principal, path.id)
     return { status: 204 }
   },
 
   async listPublicWorkflows({ query }, { app, caller }) {
-    const { workflows, next } = await app.workflows.listPublic(caller, query)
+    const { workflows, next } = await app.runs.workflows.listPublic(caller, query)
     return { status: 200, body: workflows, headers: createNextLink('/api/workflows/public', query, next) }
   },
 
   async getPublicWorkflow({ path }, { app, caller }) {
-    return createWorkflowReply(await app.workflows.getPublic(caller, path.id))
+    return createWorkflowReply(await app.runs.workflows.getPublic(caller, path.id))
   },
 
   listExampleWorkflows(_request, { app }) {
-    return { status: 200, body: app.workflows.examples().map(toExampleListItem) }
+    return { status: 200, body: app.runs.workflows.examples().map(toExampleListItem) }
   },
 
   getExampleWorkflow({ path }, { app }) {
-    const { example, compiled } = app.workflows.example(path.name)
+    const { example, compiled } = app.runs.workflows.example(path.name)
     const schemas = { input_schema: deriveInputSchema(compiled), output_schema: deriveOutputSchema(compiled) }
     return { status: 200, body: { ...toExampleRecord(example), ...schemas } }
   },
 
   async getSharedWorkflow({ path }, { app, caller }) {
-    return createWorkflowReply(await app.workflows.getShared(caller, path.token))
+    return createWorkflowReply(await app.runs.workflows.getShared(caller, path.token))
   },
 }
 
@@ -113,13 +113,13 @@ function createWorkflowReply<Found extends Workflow>(workflow: RecordWithRevisio
 /** Streams versions with their graphs, one at a time in memory: all graphs together may be very long. */
 async function* streamVersionsWithGraphs(
   versions: readonly ListedVersion[],
-  { workflows, reading }: Pick<AppContext, 'workflows' | 'reading'>,
+  { runs, schedulers }: Pick<AppContext, 'runs' | 'schedulers'>,
   scope: OwnerScope,
 ): AsyncGenerator<string> {
-  const turns = reading.turnsOf(userShareKey(scope))
+  const turns = schedulers.reading.turnsOf(userShareKey(scope))
   for (const [at, listed] of versions.entries()) {
     if (turns.over) await turns.next()
-    yield `${at === 0 ? '[' : ','}${appendJsonMember(listed.version, 'graph', workflows.graphTextOf(listed))}`
+    yield `${at === 0 ? '[' : ','}${appendJsonMember(listed.version, 'graph', runs.workflows.graphTextOf(listed))}`
   }
   yield versions.length === 0 ? '[]' : ']'
 }

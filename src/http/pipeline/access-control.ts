@@ -1,11 +1,11 @@
 // Access control: sends the refusal of an AuthVerdict, and checks what an operation requires of the principal.
 import type { RequestHandler } from 'express'
 import type { OperationInfo } from '../../../generated/operations.ts'
+import type { AccessServices } from '../../access/access-services.ts'
 import type { AuditLog } from '../../access/audit-log.ts'
 import type { AuthVerdict } from '../../access/auth-verdict.ts'
 import { canAdminister, canCall, type Principal, type TokenScope } from '../../access/principal.ts'
 import type { Config } from '../../config.ts'
-import type { AppContext } from '../../context.ts'
 import { ServiceError } from '../../errors.ts'
 import { sendUnauthorized } from './reply.ts'
 import type { UnhandledRequestCounter } from './request-metrics.ts'
@@ -13,7 +13,7 @@ import { localsOf, requestFactsOf } from './response-locals.ts'
 import { formatChallenge } from './www-authenticate.ts'
 
 export function authenticateRequest(
-  { principalOf, audit, tokens }: AppContext,
+  { authenticate, audit, tokens }: AccessServices,
   countUnhandled: UnhandledRequestCounter,
 ): RequestHandler {
   return (request, response, next) => {
@@ -33,7 +33,7 @@ export function authenticateRequest(
       const forbidden = request.path.startsWith('/admin/') && !canAdminister(principal)
       next(forbidden ? notAdministratorError(principal) : undefined)
     }
-    const verdict = principalOf(requestFactsOf(response))
+    const verdict = authenticate(requestFactsOf(response))
     if (verdict instanceof Promise) verdict.then(applyVerdict).catch(next)
     else applyVerdict(verdict)
   }

@@ -52,7 +52,7 @@ export class HandlerContext implements RequestContext {
   }
 
   get reader(): ResponseReader {
-    return getResponseReader(this.#response, this.app.held)
+    return getResponseReader(this.#response, this.app.transport.response_buffers)
   }
 
   /** Created only for handlers that use it: most never do. */
@@ -98,9 +98,9 @@ function onHalfClose(response: Response, run: () => void): void {
   onResponseClose(response, () => socket.off('end', run))
 }
 
-function createRevocationSignal({ rechecks }: AppContext, response: Response, principal: Principal): AbortSignal {
+function createRevocationSignal({ access }: AppContext, response: Response, principal: Principal): AbortSignal {
   const controller = new AbortController()
-  const forget = rechecks.watch(localsOf(response).facts, principal, { onEnded: () => controller.abort() })
+  const forget = access.rechecker.watch(localsOf(response).facts, principal, { onEnded: () => controller.abort() })
   if (response.closed) forget()
   else onResponseClose(response, forget)
   return controller.signal

@@ -13,7 +13,7 @@ export function isSignable({ operationId }: OperationInfo): boolean {
 
 /** Lets a request with a valid signature of its key continue on its route. Other requests are treated as unsigned. */
 export function authorizeSignedUrl(
-  { assets, config, platform, tokens }: AppContext,
+  { access: { tokens }, assets, config, platform }: AppContext,
   admit: (response: Response) => void,
 ): RequestHandler {
   const isTokenValid = (token_id: string | null, now: number) => {
@@ -25,7 +25,7 @@ export function authorizeSignedUrl(
     if (request.query.signature === undefined) return next('route')
     const key = [request.params.key ?? []].flat().join('/')
     const now = platform.now()
-    const signed = assets.signatures.verify(key, request.query, now)
+    const signed = assets.store.signatures.verify(key, request.query, now)
     if (!signed) return next('route')
     if (!isTokenValid(signed.token_id, now)) return next('route')
     admit(response)

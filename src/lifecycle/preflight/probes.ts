@@ -52,7 +52,7 @@ export async function probeWithTimeout<T>(
 }
 
 interface ProbeParts {
-  readonly listings: ModelListCache
+  readonly model_lists: ModelListCache
   readonly log: Log
   /** Milliseconds. Tests set it so that they need not wait. */
   readonly limits?: { readonly runtimes_ms?: number }
@@ -74,7 +74,7 @@ export class AvailabilityProbes {
     // Only the time limit ends the wait.
     const { signal } = new AbortController()
     try {
-      return { kind: 'known', value: await this.#tools.listings.list(provider, credential, signal, sought) }
+      return { kind: 'known', value: await this.#tools.model_lists.list(provider, credential, signal, sought) }
     } catch (err) {
       if (err instanceof IdleTimeoutError) return { kind: 'late' }
       if (err instanceof ProviderError && err.fault === 'unavailable') return { kind: err.fault, message: err.message }

@@ -36,7 +36,7 @@ const MAX_ANSWER_LENGTH = 10_000_000
 
 export interface ModelServiceParts {
   readonly providers: ProviderRegistry
-  readonly listings: ModelListCache
+  readonly model_lists: ModelListCache
   readonly idle_timeout_ms?: number
   /** The time slices in which long requests are written. */
   readonly slices?: Pick<TimeSliceScheduler, 'run'>
@@ -54,18 +54,18 @@ export interface ModelCallOptions {
 
 export class ModelService {
   readonly #providers: ProviderRegistry
-  readonly #listings: ModelListCache
+  readonly #model_lists: ModelListCache
   readonly #idle_timeout_ms: number
   readonly #slices: Pick<TimeSliceScheduler, 'run'>
 
   constructor({
     providers,
-    listings,
+    model_lists,
     idle_timeout_ms = IDLE_TIMEOUT_MS,
     slices = new TimeSliceScheduler(),
   }: ModelServiceParts) {
     this.#providers = providers
-    this.#listings = listings
+    this.#model_lists = model_lists
     this.#idle_timeout_ms = idle_timeout_ms
     this.#slices = slices
   }
@@ -102,7 +102,7 @@ export class ModelService {
   }
 
   #find(id: string, billing: BillingContext, signal: AbortSignal, listed: boolean): Promise<ResolvedModel> {
-    const sources = { providers: this.#providers, listings: this.#listings }
+    const sources = { providers: this.#providers, model_lists: this.#model_lists }
     return resolveModel(sources, { id, secret: (name) => billing.key(name), signal, listed })
   }
 

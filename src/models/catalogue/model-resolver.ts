@@ -16,7 +16,7 @@ import { UnqualifiedNameResolver } from './unqualified-name-resolver.ts'
 
 export interface ModelSources {
   readonly providers: ProviderRegistry
-  readonly listings: ModelListCache
+  readonly model_lists: ModelListCache
 }
 
 export interface ModelQuery {
@@ -38,9 +38,9 @@ export async function resolveModel(sources: ModelSources, query: ModelQuery): Pr
     ).resolve()
   const { provider, name } = reference
   const credential = resolveCredential(provider, query.secret)
-  const model = await findModelAtProvider({ provider, credential, name, listings: sources.listings }, query)
+  const model = await findModelAtProvider({ provider, credential, name, model_lists: sources.model_lists }, query)
   if (model) return { provider, model, credential }
-  const suggestion = suggestModel(provider.name, name, sources.listings.peek(provider, credential).models ?? [])
+  const suggestion = suggestModel(provider.name, name, sources.model_lists.peek(provider, credential).models ?? [])
   throw new ProviderError(
     'not_found',
     `The provider "${provider.name}" has no model "${truncateModelName(name)}".${suggestion}`,
@@ -51,21 +51,21 @@ interface ProviderLookup {
   readonly provider: Provider
   readonly credential: string | null
   readonly name: string
-  readonly listings: ModelListCache
+  readonly model_lists: ModelListCache
 }
 
 /** A call does not wait for a list that would only add facts about a model, since the provider may have the model anyway. */
 async function findModelAtProvider(
-  { provider, credential, name, listings }: ProviderLookup,
+  { provider, credential, name, model_lists }: ProviderLookup,
   { signal, listed }: ModelQuery,
 ): Promise<Model | null> {
-  const { models, failed } = listings.peek(provider, credential)
+  const { models, failed } = model_lists.peek(provider, credential)
   const known = findListedModel(models, name)
   if (known || name === '') return known
   const describeUnlisted = () => provider.unlisted?.(name) ?? null
   if (provider.unlisted && (failed || (models && !listed))) return describeUnlisted()
   try {
-    const found = findListedModel(await listings.list(provider, credential, signal, [name]), name)
+    const found = findListedModel(await model_lists.list(provider, credential, signal, [name]), name)
     return found ?? (listed ? null : describeUnlisted())
   } catch (cause) {
     signal.throwIfAborted()

@@ -15,7 +15,7 @@ const LIST_TIMEOUT_MS = 1_500
 
 export interface CatalogueParts {
   readonly providers: ProviderRegistry
-  readonly listings: ModelListCache
+  readonly model_lists: ModelListCache
   readonly log: Log
   /** For tests. */
   readonly list_timeout_ms?: number
@@ -43,14 +43,14 @@ export async function listProviderModels(
 }
 
 async function listModelsOf(
-  { listings, log, list_timeout_ms = LIST_TIMEOUT_MS }: CatalogueParts,
+  { model_lists, log, list_timeout_ms = LIST_TIMEOUT_MS }: CatalogueParts,
   provider: Provider,
   billing: Pick<BillingContext, 'key'>,
   signal: AbortSignal,
 ): Promise<ProviderModels> {
   try {
     const credential = resolveCredential(provider, (name) => billing.key(name))
-    const models = await withIdleTimeout(listings.list(provider, credential, signal), list_timeout_ms, signal)
+    const models = await withIdleTimeout(model_lists.list(provider, credential, signal), list_timeout_ms, signal)
     return {
       provider,
       models: models.toSorted((a, b) => compareTexts(a.id, b.id)),

@@ -16,7 +16,7 @@ import {
 
 interface UnqualifiedNameParts {
   readonly providers: ProviderRegistry
-  readonly listings: ModelListCache
+  readonly model_lists: ModelListCache
   readonly secret: SecretLookup
   readonly signal: AbortSignal
   /** Whether only listed models count. Otherwise the default provider may take an unlisted name. */
@@ -85,13 +85,13 @@ export class UnqualifiedNameResolver {
 
   /** Waits only for the first list of a provider. Null where the provider cannot be called. */
   async #readList(provider: Provider): Promise<ProviderListing | null> {
-    const { listings, secret, signal } = this.#parts
+    const { model_lists, secret, signal } = this.#parts
     try {
       const credential = resolveCredential(provider, secret)
-      const { models, failed } = listings.peek(provider, credential)
+      const { models, failed } = model_lists.peek(provider, credential)
       if (models || failed) return { provider, credential, models, failed }
       try {
-        return { provider, credential, models: await listings.list(provider, credential, signal), failed }
+        return { provider, credential, models: await model_lists.list(provider, credential, signal), failed }
       } catch (error) {
         this.#failures.set(provider, error)
         return { provider, credential, models: null, failed: true }
@@ -105,9 +105,9 @@ export class UnqualifiedNameResolver {
   async #refreshList(listed: ProviderListing): Promise<ProviderListing> {
     const { provider, credential, failed } = listed
     if (failed) return listed
-    const { listings, signal } = this.#parts
+    const { model_lists, signal } = this.#parts
     try {
-      return { ...listed, models: await listings.list(provider, credential, signal, [this.#name]) }
+      return { ...listed, models: await model_lists.list(provider, credential, signal, [this.#name]) }
     } catch (error) {
       this.#failures.set(provider, error)
       return listed

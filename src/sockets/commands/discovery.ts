@@ -12,18 +12,22 @@ type DiscoveryCommands = Pick<
 >
 
 export const discoveryCommandHandlers: DiscoveryCommands = {
-  get_capabilities: (_data, { app }) => describeCapabilities(app),
+  get_capabilities: (_data, { app }) => describeCapabilities(app.runs.registry, app),
 
   list_workflow_summaries: (data, { app, principal }) =>
     listWorkflowSummaries(
-      app.workflows,
+      app.runs.workflows,
       principal,
       { ...data, cursor_at: '/data/cursor' },
-      readRegistryRevision(app.registry),
+      readRegistryRevision(app.runs.registry),
     ),
 
   get_workflow_interfaces: (data, { app, principal }) =>
-    collectInterfaces(app.workflows, principal, { ids: data.ids, at: '/data/ids', reading: app.reading }),
+    collectInterfaces(app.runs.workflows, principal, {
+      ids: data.ids,
+      at: '/data/ids',
+      reading: app.schedulers.reading,
+    }),
 
-  get_node_type_inventory: (data, { app }) => readTypeInventory(app.registry, data),
+  get_node_type_inventory: (data, { app }) => readTypeInventory(app.runs.registry, data),
 }

@@ -14,14 +14,19 @@ export const downloadCommandHandlers: DownloadCommandHandlers<CommandConnection>
     requireAdministrator(principal)
     const { repo_id, model_type, path = null, allow_patterns: allow = null, ignore_patterns } = data
     const request = { repo_id, model_type, path, allow, ignore: ignore_patterns ?? [] }
-    const update = app.downloads.start(principal, request, app.customerOf(principal).key(HUB_TOKEN_SETTING), connection)
+    const update = app.models.downloads.start(
+      principal,
+      request,
+      app.models.billingOf(principal).key(HUB_TOKEN_SETTING),
+      connection,
+    )
     connection.send({ ...update, ...echoRequestId(request_id) })
   },
 
   cancel_download({ data, request_id }, connection) {
     const { app, principal } = connection
     requireAdministrator(principal)
-    const update = app.downloads.cancel(principal, data.repo_id, data.path ?? null, connection)
+    const update = app.models.downloads.cancel(principal, data.repo_id, data.path ?? null, connection)
     connection.send({ ...update, ...echoRequestId(request_id) })
   },
 }
@@ -35,7 +40,7 @@ function requireAdministrator({ administrator }: Principal): void {
 /** Sends a socket the updates of its caller's downloads as long as it is open. A peer that does not read gets no progress. */
 export function followDownloads(connection: CommandConnection): void {
   const { app, principal, closed } = connection
-  const leave = app.downloads.follow(principal, connection, (update) => {
+  const leave = app.models.downloads.follow(principal, connection, (update) => {
     if (update.status !== 'progress' || !connection.congested) connection.send(update)
   })
   closed.addEventListener('abort', leave, { once: true })

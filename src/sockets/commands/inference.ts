@@ -40,10 +40,10 @@ async function runInference(
     data.model,
   )
   try {
-    const model = await resolveModelName(data, principal, app, signal)
+    const model = await resolveModelName(data, principal, app.models, signal)
     answer.model = model
     const used = (use: ModelUsage) => answer.setUsage(use)
-    for await (const part of app.completions.redactedAnswer(principal, createCompletionRequest(data, model), {
+    for await (const part of app.models.completions.redactedAnswer(principal, createCompletionRequest(data, model), {
       signal,
       used,
     })) {

@@ -1,5 +1,6 @@
 // The job commands of `/ws`: run, follow, feed and cancel jobs. resume-job.ts continues suspended jobs.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
+import type { RunServices } from '../../context.ts'
 import { userShareKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
 import type { Graph } from '../../engine/compile/graph.ts'
@@ -70,11 +71,11 @@ export const jobCommandHandlers: JobCommands = {
     const release = followers.hold(job_id)
     const wasFollowing = followers.isFollowing(job_id)
     try {
-      const { row } = await app.jobs.cancel(principal, job_id)
+      const { row } = await app.runs.jobs.cancel(principal, job_id)
       connection.send(createAck('The cancellation is accepted.', row, request_id))
       // A follower gets the end of the job in its frames; other clients get it once.
       if (wasFollowing) return
-      if (isTerminal(row.status)) await sendFrameInSlices(connection, await loadJobUpdate(row, app, connection))
+      if (isTerminal(row.status)) await sendFrameInSlices(connection, await loadJobUpdate(row, app.runs, connection))
       else followers.follow(row, row.last_sequence, { detail: 'ending' })
     } catch (thrown) {
       const error = toServiceError(thrown)
@@ -97,7 +98,9 @@ export const jobCommandHandlers: JobCommands = {
     if (job_id !== null)
       return connection.send({ ...(await readJobStatus(connection, job_id)), ...echoRequestId(request_id) })
     const owner = userShareKey(principal)
-    const jobs = await runForReader(reader, collectActiveStatuses(connection), (work) => app.slices.begin(owner, work))
+    const jobs = await runForReader(reader, collectActiveStatuses(connection), (work) =>
+      app.schedulers.slices.begin(owner, work),
+    )
     await sendFrameInSlices(connection, { type: 'status', jobs, ...echoRequestId(request_id) })
   },
 
@@ -163,7 +166,7 @@ function createSubmission(data: RunJobData): JobSubmission {
   }
 }
 
-type SubmitResult = ReturnType<CommandConnection['app']['jobs']['submit']>
+type SubmitResult = ReturnType<RunServices['jobs']['submit']>
 
 /** Null if the job was refused: the refusal is sent, and nothing is stored. */
 async function submitRun(
@@ -175,10 +178,10 @@ async function submitRun(
   const { job_id = null, workflow_id = null } = data
   try {
     const submission = createSubmission(data)
-    const preparing = app.jobs.prepare(principal, submission)
+    const preparing = app.runs.jobs.prepare(principal, submission)
     if (preparing) await preparing
-    app.followed.requireCapacity(userShareKey(principal))
-    return app.jobs.submit(principal, submission)
+    app.transport.followed_jobs.requireCapacity(userShareKey(principal))
+    return app.runs.jobs.submit(principal, submission)
   } catch (thrown) {
     refuseRun(connection, { job_id, workflow_id }, request_id, toServiceError(thrown))
     return null
@@ -219,24 +222,25 @@ async function reconnectOrRefuse(
 /** Sends the state of a job, the outputs that changed since the last report to this connection, and then live frames. */
 async function reconnect(connection: CommandConnection, job_id: string, after_sequence: number | null): Promise<void> {
   const { app, principal, followers, reader } = connection
-  const first = await app.jobs.get(principal, job_id)
-  const preparing = app.jobs.preparePlan(first.row)
+  const first = await app.runs.jobs.get(principal, job_id)
+  const preparing = app.runs.jobs.preparePlan(first.row)
   if (preparing) await preparing
-  const { row, active } = preparing ? await app.jobs.get(principal, job_id) : first
+  const { row, active } = preparing ? await app.runs.jobs.get(principal, job_id) : first
   if (!isTerminal(row.status)) followers.requireCapacity(row)
   // The frames that an earlier loop has not sent are covered here.
   followers.stop(row.key)
   const { workflow_id, last_sequence } = row
   const reported = after_sequence ?? followers.lastReportedSequence(row.key)
-  const queue_position = active ? app.jobs.queuePosition(active) : 0
+  const queue_position = active ? app.runs.jobs.queuePosition(active) : 0
   // The follower starts at this state; its frames are held back until the state is sent.
   const release = followers.hold(job_id)
   try {
     if (!isTerminal(row.status)) followers.follow(row, last_sequence)
     connection.send({ type: 'job_resumed', job_id, workflow_id, status: toSocketStatus(row.status), last_sequence })
     const sendState = async () =>
-      sendFrameInSlices(connection, await loadJobUpdate(row, app, { queue_position, reader }))
-    const sendChanged = async () => sendOutputs(connection, row, await listChangedOutputs(app, row, reported, reader))
+      sendFrameInSlices(connection, await loadJobUpdate(row, app.runs, { queue_position, reader }))
+    const sendChanged = async () =>
+      sendOutputs(connection, row, await listChangedOutputs(app.runs, row, reported, reader))
     if (isTerminal(row.status)) await sendEnd(connection, sendChanged, sendState)
     else {
       await sendState()
@@ -274,14 +278,17 @@ async function sendOutputs(
   outputs: readonly ChangedOutput[],
 ): Promise<void> {
   const { app, reader, closed } = connection
-  const memory = await estimateContainerBytes(outputs, app.slices, reader.owner, reader)
+  const memory = await estimateContainerBytes(outputs, app.schedulers.slices, reader.owner, reader)
   const release = memory > LARGE_RESPONSE_BYTES ? reader.hold(memory) : null
   try {
     for (const { output_name, value, sequence } of outputs) {
       if (closed.aborted) return
       // The output before may have taken longer than a large graph stays compiled.
-      await app.jobs.preparePlan(row)
-      await sendFrameInSlices(connection, { ...createOutputFrame(row, output_name, value, 'replace', app), sequence })
+      await app.runs.jobs.preparePlan(row)
+      await sendFrameInSlices(connection, {
+        ...createOutputFrame(row, output_name, value, 'replace', app.runs),
+        sequence,
+      })
     }
   } finally {
     release?.()
@@ -291,7 +298,7 @@ async function sendOutputs(
 async function readJobStatus(connection: CommandConnection, job_id: string): Promise<object> {
   const { app, principal } = connection
   try {
-    const { row } = await app.jobs.get(principal, job_id)
+    const { row } = await app.runs.jobs.get(principal, job_id)
     return { type: 'status', ...createActiveStatus(connection, row) }
   } catch (thrown) {
     if (!['JOB_NOT_FOUND', 'JOB_EXPIRED'].includes(toServiceError(thrown).code)) throw thrown
@@ -302,7 +309,7 @@ async function readJobStatus(connection: CommandConnection, job_id: string): Pro
 /** The statuses of all active jobs, in steps: there may be very many. */
 function* collectActiveStatuses(connection: CommandConnection): Steps<object[]> {
   const statuses: object[] = []
-  for (const row of yield* connection.app.jobs.listActive(connection.principal)) {
+  for (const row of yield* connection.app.runs.jobs.listActive(connection.principal)) {
     const { created_at, started_at } = row
     statuses.push({ ...createActiveStatus(connection, row), created_at, started_at })
     yield
@@ -316,7 +323,7 @@ function createActiveStatus(
 ) {
   const { id: job_id, workflow_id, last_sequence } = row
   const active = findActiveJob(connection, job_id)
-  const queue_position = (active && connection.app.jobs.queuePosition(active)) || null
+  const queue_position = (active && connection.app.runs.jobs.queuePosition(active)) || null
   return { job_id, workflow_id, status: toSocketStatus(row.status), queue_position, last_sequence }
 }
 
@@ -326,7 +333,7 @@ function refuseInput(connection: CommandConnection, job_id: string, request_id: 
   try {
     sendCommandRefusal(
       connection,
-      app.jobs.awaitsRecovery(principal, job_id) ? 'unavailable' : 'not_running',
+      app.runs.jobs.awaitsRecovery(principal, job_id) ? 'unavailable' : 'not_running',
       job_id,
       request_id,
     )
@@ -336,5 +343,5 @@ function refuseInput(connection: CommandConnection, job_id: string, request_id: 
 }
 
 function findActiveJob({ app, principal }: CommandConnection, job_id: string): ActiveJob | null {
-  return app.jobs.living(principal, job_id)
+  return app.runs.jobs.living(principal, job_id)
 }

@@ -12,14 +12,14 @@ type LifecycleJobCommands = Pick<
 
 export const lifecycleJobCommandHandlers: LifecycleJobCommands = {
   submit_job: (data, { app, principal, closed }, late) =>
-    submitJob(app, principal, data, { at: '/data', signal: AbortSignal.any([closed, late]) }),
+    submitJob(app.runs, principal, data, { at: '/data', signal: AbortSignal.any([closed, late]) }),
 
   async get_job_snapshot({ job_id }, { app, principal, reader }) {
-    return readJobSnapshot(app, await app.jobs.get(principal, job_id), reader)
+    return readJobSnapshot(app.runs, await app.runs.jobs.get(principal, job_id), reader)
   },
 
   async subscribe_job({ job_id, after_sequence }, { app, principal, subscriptions, reader }) {
-    const handle = await app.jobs.get(principal, job_id)
+    const handle = await app.runs.jobs.get(principal, job_id)
     const { key, id, workflow_id, workspace_id, last_sequence } = handle.row
     const after = after_sequence ?? 0
     const expired = checkReplayAfter(app.store, handle.row, after) === 'expired'
@@ -28,7 +28,7 @@ export const lifecycleJobCommandHandlers: LifecycleJobCommands = {
       requested_after_sequence: after,
       replay_from_sequence: expired || after === last_sequence ? null : after + 1,
       replay_to_sequence: last_sequence,
-      snapshot: await readJobSnapshot(app, handle, reader),
+      snapshot: await readJobSnapshot(app.runs, handle, reader),
     }
     // If the history is incomplete, the snapshot replaces it.
     subscriptions.prepare(reply, { key, id, workflow_id, workspace_id }, expired ? last_sequence : after)
@@ -36,6 +36,6 @@ export const lifecycleJobCommandHandlers: LifecycleJobCommands = {
   },
 
   async request_job_cancellation({ job_id }, { app, principal }) {
-    return describeCancellation(app, await app.jobs.cancel(principal, job_id))
+    return describeCancellation(app.runs, await app.runs.jobs.cancel(principal, job_id))
   },
 }

@@ -13,9 +13,9 @@ export const handleResumeJob: ResumeJobHandler = async ({ data, request_id }, co
   // The acknowledgement comes before the first frame of the resumed job.
   const release = followers.hold(job_id)
   try {
-    const { row } = await app.jobs.get(principal, job_id)
+    const { row } = await app.runs.jobs.get(principal, job_id)
     followers.requireCapacity(row)
-    await app.jobs.resume(principal, job_id, { node_id, name, value, at: '/data' })
+    await app.runs.jobs.resume(principal, job_id, { node_id, name, value, at: '/data' })
     connection.send(createAck('The value is accepted.', row, request_id))
     if (!followers.isFollowing(job_id)) followers.follow(row, row.last_sequence)
   } catch (thrown) {

@@ -20,7 +20,7 @@ export const wsCommandHandlers: WsCommandHandlers<CommandConnection> = {
 
   /** Checks a run before it is started: the same service as its HTTP twin. */
   preflight_workflow: (data, { app, principal, closed }, late) =>
-    app.preflight.report(principal, data, AbortSignal.any([closed, late])),
+    app.runs.preflight.report(principal, data, AbortSignal.any([closed, late])),
 
   set_mode({ data, request_id }, connection) {
     // The acknowledgement still uses the old mode.

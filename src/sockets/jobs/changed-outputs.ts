@@ -1,15 +1,25 @@
 // Lists the changed outputs of a job for a socket that reconnects.
-import type { AppContext } from '../../context.ts'
 import { listJobEventsOfType } from '../../db/jobs/events.ts'
 import { countTrimmedOutputValues } from '../../db/jobs/history-trimming.ts'
 import { ownerScopeKey, userShareKey } from '../../db/owner-scope.ts'
 import type { JobEventTable, JobTable } from '../../db/schema.ts'
+import type { Store } from '../../db/store.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import { makeMeasuredSteps } from '../../engine/node-api/values/measure.ts'
 import { parseJsonTextSteps } from '../../events/lazy-event.ts'
+import type { JobService } from '../../jobs/service.ts'
 import { type ResponseReader, runForReader } from '../../net/response-buffers.ts'
 import type { Redactor } from '../../redaction/redactor.ts'
-import type { Steps } from '../../shared/time-slices.ts'
+import type { Steps, TimeSliceScheduler } from '../../shared/time-slices.ts'
+
+interface ChangedOutputSources {
+  readonly store: Pick<Store, 'read'>
+  readonly jobs: Pick<JobService, 'preparePlan' | 'planOf'>
+  readonly slices: Pick<TimeSliceScheduler, 'turn' | 'run'>
+  readonly redactor: { forOwner(owner: string): OwnerRedactor }
+}
+
+type OwnerRedactor = Pick<Redactor, 'textSteps'>
 
 interface OutputPayload {
   output_name: string
@@ -30,18 +40,18 @@ export interface ChangedOutput {
  * them whole.
  */
 export async function listChangedOutputs(
-  app: AppContext,
+  runs: ChangedOutputSources,
   row: JobTable,
   after: number,
   reader?: ResponseReader,
 ): Promise<ChangedOutput[]> {
   if (after >= row.last_sequence) return []
   // Large values take long to read, so this waits for a turn of the owner.
-  await app.slices.turn(userShareKey(row))
-  if (readOutputEvents(app, row, after).length === 0) return []
-  await app.jobs.preparePlan(row)
-  const steps = collectChangedSteps(app, row, after, streamsOf(app.jobs.planOf(row)))
-  return runForReader(reader, makeMeasuredSteps(steps), (work) => app.slices.run(userShareKey(row), work))
+  await runs.slices.turn(userShareKey(row))
+  if (readOutputEvents(runs, row, after).length === 0) return []
+  await runs.jobs.preparePlan(row)
+  const steps = collectChangedSteps(runs, row, after, streamsOf(runs.jobs.planOf(row)))
+  return runForReader(reader, makeMeasuredSteps(steps), (work) => runs.slices.run(userShareKey(row), work))
 }
 
 function streamsOf({ outputs }: Plan): ReadonlySet<string> {
@@ -49,7 +59,7 @@ function streamsOf({ outputs }: Plan): ReadonlySet<string> {
 }
 
 function* collectChangedSteps(
-  app: AppContext,
+  runs: ChangedOutputSources,
   row: JobTable,
   after: number,
   streams: ReadonlySet<string>,
@@ -57,7 +67,7 @@ function* collectChangedSteps(
   const changed = new Map<string, number>()
   const values = new Map<string, unknown[]>()
   let seen = 0
-  for (let events = readOutputEvents(app, row, seen); events.length > 0; events = readOutputEvents(app, row, seen)) {
+  for (let events = readOutputEvents(runs, row, seen); events.length > 0; events = readOutputEvents(runs, row, seen)) {
     for (const { sequence, payload } of events) {
       const { output_name, value, asset } = (yield* parseJsonTextSteps(payload)) as OutputPayload
       if (sequence > after) changed.set(output_name, sequence)
@@ -71,13 +81,13 @@ function* collectChangedSteps(
     yield
   }
   // Read last, since the history may have been trimmed meanwhile.
-  for (const { output_name } of app.store.read((tx) => countTrimmedOutputValues(tx, row.key)))
+  for (const { output_name } of runs.store.read((tx) => countTrimmedOutputValues(tx, row.key)))
     changed.delete(output_name)
   const outputs: ChangedOutput[] = []
   for (const [output_name, sequence] of changed) {
     const items = values.get(output_name)!
     const value = streams.has(output_name)
-      ? yield* joinItemsSteps(items, app.redactor.forOwner(ownerScopeKey(row)))
+      ? yield* joinItemsSteps(items, runs.redactor.forOwner(ownerScopeKey(row)))
       : items.at(-1)
     outputs.push({ output_name, value, sequence })
   }
@@ -85,12 +95,16 @@ function* collectChangedSteps(
 }
 
 /** The next events up to the row's last sequence; empty at the end. */
-function readOutputEvents(app: AppContext, { key, last_sequence }: JobTable, after: number): JobEventTable[] {
+function readOutputEvents(
+  runs: ChangedOutputSources,
+  { key, last_sequence }: JobTable,
+  after: number,
+): JobEventTable[] {
   if (after >= last_sequence) return []
-  const events = app.store.read((tx) => listJobEventsOfType(tx, key, 'output_update', after))
+  const events = runs.store.read((tx) => listJobEventsOfType(tx, key, 'output_update', after))
   return events.filter(({ sequence }) => sequence <= last_sequence)
 }
 
-function* joinItemsSteps(items: readonly unknown[], redactor: Redactor): Steps<unknown> {
+function* joinItemsSteps(items: readonly unknown[], redactor: OwnerRedactor): Steps<unknown> {
   return items.every((item) => typeof item === 'string') ? yield* redactor.textSteps(items.join('')) : items
 }

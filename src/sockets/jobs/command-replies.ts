@@ -68,7 +68,9 @@ export function isJobMissing(
 ): boolean {
   if (code === 'JOB_NOT_FOUND' || code === 'JOB_EXPIRED') return true
   try {
-    return isTransientError({ code, status }) && code !== 'OUTCOME_UNKNOWN' && !app.jobs.isStored(principal, job_id)
+    return (
+      isTransientError({ code, status }) && code !== 'OUTCOME_UNKNOWN' && !app.runs.jobs.isStored(principal, job_id)
+    )
   } catch {
     // The job may exist, so the client must not see its end.
     return false

@@ -9,7 +9,7 @@ import type { JobFrame } from '../../events/types.ts'
 import { buildFailedUpdateFrame } from '../../jobs/history/job-update-frame.ts'
 import type { JobOptions } from '../../jobs/service.ts'
 import { ChurnMap } from '../../shared/churn-map.ts'
-import { forEachSteps } from '../../shared/time-slices.ts'
+import { forEachSteps, type TimeSliceScheduler } from '../../shared/time-slices.ts'
 import { AsyncMutex, type FrameSender, holdLazyEvent } from '../frames/large-frames.ts'
 import { createEventFrame } from './frames.ts'
 import { awaitHistoryRecovery } from './history-recovery.ts'
@@ -66,13 +66,17 @@ export interface SocketOutlet extends FrameSender {
   readonly app: AppContext
 }
 
+interface ClosingSocket extends Pick<FrameSender, 'closed' | 'reader'> {
+  readonly app: { readonly schedulers: { readonly reading: Pick<TimeSliceScheduler, 'run'> } }
+}
+
 /** Stops all follows of a socket when it closes, in steps: a socket may follow very many jobs. */
 export function stopOnClose<T>(
-  { app, closed, reader }: SocketOutlet,
+  { app, closed, reader }: ClosingSocket,
   running: () => Iterable<T>,
   stop: (one: T) => void,
 ): void {
-  const stopAll = () => void app.reading.run(reader.owner, forEachSteps(running(), stop, STOPPED_AT_ONCE))
+  const stopAll = () => void app.schedulers.reading.run(reader.owner, forEachSteps(running(), stop, STOPPED_AT_ONCE))
   closed.addEventListener('abort', stopAll)
 }
 
@@ -97,7 +101,7 @@ export class JobFollowers {
 
   /** @throws RATE_LIMITED if the job is not followed yet, and no more jobs may be */
   requireCapacity(row: JobTable): void {
-    if (!this.#running.has(row.key)) this.#connection.app.followed.requireCapacity(userShareKey(row))
+    if (!this.#running.has(row.key)) this.#connection.app.transport.followed_jobs.requireCapacity(userShareKey(row))
   }
 
   /** Whether this connection will get the end of the caller's job of this id. */
@@ -133,7 +137,7 @@ export class JobFollowers {
     this.#running.set(row.key, { stop, job_id: row.id })
     const { app, closed } = this.#connection
     if (closed.aborted) stop.abort()
-    const leave = app.followed.count(userShareKey(row))
+    const leave = app.transport.followed_jobs.count(userShareKey(row))
     const pump = this.#followWithRecovery(row, detail, { after, feed, signal: stop.signal })
       .catch((thrown) => this.#reportFailure(row, thrown))
       .finally(() => {
@@ -175,7 +179,13 @@ export class JobFollowers {
     const progress = { seen: after }
     for (let own = feed; ; own = undefined) {
       try {
-        return await this.#pump(row, detail, app.events.follow(row.key, progress.seen, signal, own), progress, signal)
+        return await this.#pump(
+          row,
+          detail,
+          app.runs.events.follow(row.key, progress.seen, signal, own),
+          progress,
+          signal,
+        )
       } catch (thrown) {
         if (toServiceError(thrown).code !== 'SERVICE_UNAVAILABLE') throw thrown
         // The writer has logged the cause; here there would be a line for each socket and second.
@@ -213,18 +223,19 @@ export class JobFollowers {
     signal: AbortSignal,
   ): Promise<void> {
     const connection = this.#connection
-    const { reading } = connection.app
+    const { reading } = connection.app.schedulers
     for await (const item of items) {
       // Hundreds of sockets may follow the same job, and look at all its items.
       while (reading.isTurnUsed && !signal.aborted) await reading.turn(userShareKey(row))
       const release = holdLazyEvent(connection, item.event)
       try {
         if (!item.frame && item.event instanceof LazyEvent)
-          await item.event.prepareBody(connection.app.slices, userShareKey(row))
+          await item.event.prepareBody(connection.app.schedulers.slices, userShareKey(row))
         // A frame from a stored event takes names and types from the graph.
-        const preparing = item.frame ? null : connection.app.jobs.preparePlan(row)
+        const preparing = item.frame ? null : connection.app.runs.jobs.preparePlan(row)
         if (preparing) await preparing
-        const frame = item.frame ?? (item.event && createEventFrame(row, item.event, item.sequence!, connection.app))
+        const frame =
+          item.frame ?? (item.event && createEventFrame(row, item.event, item.sequence!, connection.app.runs))
         if (frame && isFrameIncluded(frame, detail) && !(connection.congested && isProvisional(item))) {
           // If the loop was replaced, the newer loop sends this item.
           if (connection.isLarge(frame)) {

@@ -1,6 +1,6 @@
 // Makes frames of `/ws` from stored jobs and events, for clients that missed the live frames.
 import type { JobError, ResultManifest } from '../../../generated/types.ts'
-import type { AppContext } from '../../context.ts'
+import type { RunServices } from '../../context.ts'
 import { ownerScopeKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
 import { formatType } from '../../engine/node-api/values/type-metadata.ts'
@@ -15,7 +15,7 @@ import type { ResponseReader } from '../../net/response-buffers.ts'
 export function createJobUpdate(
   row: JobTable,
   result: ResultManifest | null,
-  app: AppContext,
+  runs: RunServices,
   queue_position?: number,
 ): EventFrame {
   const { id: job_id, workflow_id } = row
@@ -27,7 +27,7 @@ export function createJobUpdate(
     workflow_id,
     ...(queue_position ? { queue_position } : {}),
     ...(error === null ? {} : { error }),
-    ...(result === null ? {} : { result: { outputs: toOutputLists(app.jobs.planOf(row), result.outputs) } }),
+    ...(result === null ? {} : { result: { outputs: toOutputLists(runs.jobs.planOf(row), result.outputs) } }),
     ...(isTerminal(row.status) ? { sequence: row.last_sequence, duration: computeJobDuration(row) } : {}),
   } as EventFrame
 }
@@ -35,12 +35,12 @@ export function createJobUpdate(
 /** As `createJobUpdate`, for a job that may have a large result or graph. */
 export async function loadJobUpdate(
   row: JobTable,
-  app: AppContext,
+  runs: RunServices,
   { queue_position, reader }: { readonly queue_position?: number; readonly reader?: ResponseReader } = {},
 ): Promise<EventFrame> {
-  const result = await readJobResult(app, row, reader)
-  if (result !== null) await app.jobs.preparePlan(row)
-  return createJobUpdate(row, result, app, queue_position)
+  const result = await readJobResult(runs, row, reader)
+  if (result !== null) await runs.jobs.preparePlan(row)
+  return createJobUpdate(row, result, runs, queue_position)
 }
 
 /** A stored event as a frame; null for an event that sockets do not show. */
@@ -48,13 +48,13 @@ export function createEventFrame(
   row: JobTable,
   event: EventBody,
   sequence: number,
-  app: AppContext,
+  runs: RunServices,
 ): EventFrame | null {
-  const frame = toSocketFrame(row, event, app)
+  const frame = toSocketFrame(row, event, runs)
   return frame && { ...frame, sequence }
 }
 
-function toSocketFrame(row: JobTable, event: EventBody, app: AppContext): EventFrame | null {
+function toSocketFrame(row: JobTable, event: EventBody, runs: RunServices): EventFrame | null {
   const { id: job_id, workflow_id } = row
   const ids = { job_id, workflow_id }
   switch (event.type) {
@@ -72,27 +72,27 @@ function toSocketFrame(row: JobTable, event: EventBody, app: AppContext): EventF
         type: 'node_update',
         ...ids,
         node_id: event.node_id,
-        node_name: nodeNameOf(row, event.node_id, app),
+        node_name: nodeNameOf(row, event.node_id, runs),
         node_type: event.node_type,
         status: event.status === 'failed' ? 'error' : event.status,
         ...(event.error === undefined ? {} : { error: event.error }),
         result: null,
       } as EventFrame
     case 'output_update':
-      return createOutputFrame(row, event.output_name, 'value' in event ? event.value : event.asset, 'append', app)
+      return createOutputFrame(row, event.output_name, 'value' in event ? event.value : event.asset, 'append', runs)
     case 'job_terminal': {
       // The event's snapshot is the row's last state.
       const { result, error, finished_at, started_at } = event.snapshot
       const error_json = error ? JSON.stringify(error) : null
-      return createJobUpdate({ ...row, status: event.status, error: error_json, finished_at, started_at }, result, app)
+      return createJobUpdate({ ...row, status: event.status, error: error_json, finished_at, started_at }, result, runs)
     }
   }
 }
 
-function nodeNameOf(row: JobTable, node_id: string, app: AppContext): string {
-  const plan = app.jobs.planOf(row)
+function nodeNameOf(row: JobTable, node_id: string, runs: RunServices): string {
+  const plan = runs.jobs.planOf(row)
   const name = plan.nodes[plan.indexById.get(node_id) ?? -1]?.observed.node_name
-  return name === undefined ? node_id : app.redactor.forOwner(ownerScopeKey(row)).text(name)
+  return name === undefined ? node_id : runs.redactor.forOwner(ownerScopeKey(row)).text(name)
 }
 
 /** A value of an output as a frame. */
@@ -101,16 +101,16 @@ export function createOutputFrame(
   output_name: string,
   value: unknown,
   disposition: 'append' | 'replace',
-  app: AppContext,
+  runs: RunServices,
 ): EventFrame {
-  const output = app.jobs.planOf(row).outputByName.get(output_name)
+  const output = runs.jobs.planOf(row).outputByName.get(output_name)
   const node_id = output?.node_id ?? output_name
   return {
     type: 'output_update',
     job_id: row.id,
     workflow_id: row.workflow_id,
     node_id,
-    node_name: nodeNameOf(row, node_id, app),
+    node_name: nodeNameOf(row, node_id, runs),
     output_name,
     output_type: output ? formatType(output.type) : 'any',
     value,

@@ -18,17 +18,17 @@ interface OwnedJob extends OwnerScope {
  * @throws DATA_DAMAGED if the job can never be read
  */
 export async function awaitHistoryRecovery(
-  app: Pick<AppContext, 'jobs' | 'stopping'>,
+  { runs: { jobs }, lifetime }: Pick<AppContext, 'runs' | 'lifetime'>,
   job: OwnedJob,
   signal: AbortSignal,
 ): Promise<boolean | 'unknown'> {
-  const cancelled = AbortSignal.any([signal, app.stopping])
+  const cancelled = AbortSignal.any([signal, lifetime.stopping])
   for (;;) {
     if (cancelled.aborted) return 'unknown'
     await sleep(PAUSE_MS, null, { signal: cancelled, ref: false }).catch(() => {})
-    if (cancelled.aborted || app.jobs.draining) return 'unknown'
+    if (cancelled.aborted || jobs.draining) return 'unknown'
     try {
-      await app.jobs.get(job, job.id)
+      await jobs.get(job, job.id)
       return true
     } catch (thrown) {
       if (isDamagedDataError(thrown)) throw thrown

@@ -61,8 +61,8 @@ export class JobSubscriptions {
     }
     const { app, principal } = this.#connection
     const owner = userShareKey(principal)
-    if (!this.#running.has(job.key)) app.followed.requireCapacity(owner)
-    this.#prepared.set(reply, { job, after, release: app.followed.count(owner) })
+    if (!this.#running.has(job.key)) app.transport.followed_jobs.requireCapacity(owner)
+    this.#prepared.set(reply, { job, after, release: app.transport.followed_jobs.count(owner) })
   }
 
   /** Begins the prepared subscription, if any, once the reply of its command is sent. */
@@ -119,9 +119,9 @@ export class JobSubscriptions {
     let seen = after
     do {
       try {
-        for await (const item of app.events.follow(job.key, seen, signal)) {
+        for await (const item of app.runs.events.follow(job.key, seen, signal)) {
           // Hundreds of sockets may be subscribed to the same job, and look at more items than they send.
-          while (app.reading.isTurnUsed && !signal.aborted) await this.#waitForCapacity()
+          while (app.schedulers.reading.isTurnUsed && !signal.aborted) await this.#waitForCapacity()
           if (!isEventItem(item)) continue
           const isLarge = this.#isLarge(job, item)
           // Checked again right before sending: other waiters may have filled the buffer. Large events wait in `#deliver`.
@@ -162,7 +162,7 @@ export class JobSubscriptions {
 
   async #nextTurn(): Promise<void> {
     if (this.#connection.congested) await this.#connection.drained()
-    else await this.#connection.app.reading.turn(userShareKey(this.#connection.principal))
+    else await this.#connection.app.schedulers.reading.turn(userShareKey(this.#connection.principal))
     this.#turn_ends = performance.now() + TURN_MS
   }
 
@@ -183,7 +183,7 @@ export class JobSubscriptions {
     let release: (() => void) | null = null
     try {
       if (item.event instanceof LazyEvent)
-        await item.event.prepareBody(connection.app.slices, userShareKey(connection.principal))
+        await item.event.prepareBody(connection.app.schedulers.slices, userShareKey(connection.principal))
       const frame = createJobEventFrame(job, item)
       if (!connection.isLarge(frame)) return connection.send(frame, true)
       release = await connection.holdLarge(frame)

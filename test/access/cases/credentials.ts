@@ -62,7 +62,7 @@ function bearer(token: string): Credentials {
 }
 
 async function minted({ context }: TestServer, expires_at: string | null = null) {
-  const { access, mcp, signed } = context.tokens
+  const { access, mcp, signed } = context.access.tokens
   return {
     ntk: (await access.mint(ALICE, { name: 'a program', expires_at })).token,
     nta: (await mcp.issue(ALICE, { client_id: 'client', scopes: ['read', 'write'] })).token,
@@ -72,7 +72,7 @@ async function minted({ context }: TestServer, expires_at: string | null = null)
 }
 
 async function revoked({ context }: TestServer): Promise<string> {
-  const { access } = context.tokens
+  const { access } = context.access.tokens
   const { id, token } = await access.mint(ALICE, { name: 'soon revoked' })
   if (!access.verify(token, Date.now())) throw new Error('it was never good')
   await access.revoke(ALICE, id)

@@ -94,5 +94,5 @@ function platformOf(clock: Clock): ReturnType<typeof systemPlatform> {
 async function seed({ context }: TestServer, owner: (typeof OWNERS)[number]): Promise<void> {
   const { user_id, workspace_id } = owner
   const name = `user ${user_id}${workspace_id === null ? '' : ` in ${workspace_id}`}`
-  await context.workflows.create(owner, greeting({ name }))
+  await context.runs.workflows.create(owner, greeting({ name }))
 }

@@ -70,8 +70,8 @@ export async function startScene(look: (server: TestServer, caller: Caller) => P
   const idp = await startIdentityProvider()
   const server = await startServer({ environment: { ...idp.environment, SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' } })
   // The statements of requests are compared, so no sweep or check may run meanwhile.
-  await server.context.retention[Symbol.asyncDispose]()
-  await server.context.previews[Symbol.asyncDispose]()
+  await server.context.runs.retention[Symbol.asyncDispose]()
+  await server.context.assets.previews[Symbol.asyncDispose]()
   const caller = (scope: OwnerScope) => callerOf(idp, scope)
   const empty = await look(server, await caller({ user_id: 'first', workspace_id: 'of-the-first' }))
   const owner = await caller(OWNER)
@@ -129,7 +129,7 @@ async function everything(server: TestServer, owner: Caller): Promise<Things> {
     headers: { ...headers, ...form.headers },
     raw: form.raw,
   })
-  const uploaded = await server.context.temporary.put(owner, given('of the owner as well', { name: 'note.txt' }))
+  const uploaded = await server.context.assets.temporary.put(owner, given('of the owner as well', { name: 'note.txt' }))
   const object = await call<StoredObject>(server, 'PUT', '/api/storage/owner/kept/note.txt', { headers, raw: 'put' })
   const token = await ask<CreatedToken>('POST', '/api/tokens', { name: 'Of the owner' })
   await ask('PUT', `/api/secrets/${OWNERS_SECRET}`, { value: 'the secret of the owner' })

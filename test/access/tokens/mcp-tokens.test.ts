@@ -105,7 +105,7 @@ describe('authentication with a token of the MCP flow', () => {
 
   test('answers 401 with invalid_token over HTTP', async () => {
     await using server = await startServer()
-    const { token } = await server.context.tokens.mcp.issue(LOCAL_PRINCIPAL, REQUEST)
+    const { token } = await server.context.access.tokens.mcp.issue(LOCAL_PRINCIPAL, REQUEST)
     const headers = { Authorization: `Bearer ${token}` }
     for (const path of ['/api/workflows', '/api/tokens', '/nowhere']) {
       const answer = await call(server, 'GET', path, { headers })

@@ -97,7 +97,7 @@ describe('a delegated token', () => {
 
   test('works over HTTP, on everything but the minting of tokens', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
-    const headers = bearer(server.context.tokens.signed.issueDelegatedToken(LOCAL_PRINCIPAL))
+    const headers = bearer(server.context.access.tokens.signed.issueDelegatedToken(LOCAL_PRINCIPAL))
     assert.equal((await call(server, 'GET', '/api/workflows', { headers })).status, 200)
     assert.equal((await call(server, 'POST', '/api/tokens', { headers, body: { name: 'more' } })).status, 403)
   })
@@ -105,7 +105,7 @@ describe('a delegated token', () => {
   test('is refused if SVC_INTEGRATION_TOKEN is missing or has less than 16 characters', async () => {
     for (const environment of [{}, { SVC_INTEGRATION_TOKEN: 'fifteen letters' }]) {
       await using server = await startServer({ environment })
-      const headers = bearer(server.context.tokens.signed.issueDelegatedToken(LOCAL_PRINCIPAL))
+      const headers = bearer(server.context.access.tokens.signed.issueDelegatedToken(LOCAL_PRINCIPAL))
       const answer = await call(server, 'GET', '/api/workflows', { headers })
       assert.deepEqual([answer.status, answer.body], [401, { error: 'Remote access requires authentication' }])
     }
@@ -172,7 +172,7 @@ describe('a signature', () => {
       const status = async (server: { url: string }, token: string) =>
         (await call(server, 'GET', '/api/workflows', { headers: bearer(token) })).status
       const first = await started('the first master key of this server')
-      const { access, signed } = first.context.tokens
+      const { access, signed } = first.context.access.tokens
       const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
       const delegated = signed.issueDelegatedToken(LOCAL_PRINCIPAL)
       assert.deepEqual([await status(first, token), await status(first, delegated)], [200, 200])

@@ -32,7 +32,8 @@ after(() => server[Symbol.asyncDispose]())
 
 /** Stores bytes as a new asset, as a job does, and returns its id. */
 async function kept(bytes: Uint8Array, content_type: string | null = null, scope: OwnerScope = ME): Promise<string> {
-  const { assets, store } = server.context
+  const { store } = server.context
+  const { store: assets } = server.context.assets
   const prepared = assets.prepare(scope, bytes, about({ content_type }))
   await store.write((tx) => assets.insert(tx, prepared))
   return prepared.row.id
@@ -41,7 +42,7 @@ async function kept(bytes: Uint8Array, content_type: string | null = null, scope
 /** Returns the row of an asset, once its preview was generated. */
 async function seen(id: string, scope: OwnerScope = ME) {
   return until(`a look at ${id}`, () => {
-    const row = server.context.assets.findById(scope, id)
+    const row = server.context.assets.store.findById(scope, id)
     return row?.previewed === 1 && row
   })
 }
@@ -167,16 +168,17 @@ describe('the metadata', () => {
   })
 
   test('of a text are empty, and no task runs for it', async () => {
-    const row = server.context.assets.findById(ME, await kept(Buffer.from('Hello')))!
+    const row = server.context.assets.store.findById(ME, await kept(Buffer.from('Hello')))!
     assert.deepEqual([row.previewed, row.thumb_key, readMetadata(row.metadata)], [1, null, {}])
   })
 
   test('do not override what the owner sets', async () => {
-    const { assets, store } = server.context
+    const { store } = server.context
+    const { store: assets } = server.context.assets
     const { row } = assets.prepare(ME, await flag(30, 10).png().toBuffer(), about())
     const own = formatOwnMetadata({ width: 'wide', title: 'Flag' })
     await store.write((tx) => insertAsset(tx, { ...row, metadata: own }))
-    await server.context.previews.prioritize(row, PATIENCE_MS)
+    await server.context.assets.previews.prioritize(row, PATIENCE_MS)
     assert.deepEqual(readMetadata((await seen(row.id)).metadata), { width: 'wide', height: 10, title: 'Flag' })
   })
 })
@@ -263,7 +265,7 @@ describe('a thumbnail and its key', () => {
         [key, 404, 'not_found'],
       )
     }
-    const { assets } = server.context
+    const { store: assets } = server.context.assets
     assert.ok(assets.find(BOB, thumbnailStorageKey(theirs)))
     const other = { ...BOB, workspace_id: 'w' }
     assert.equal(assets.find(other, thumbnailStorageKey(theirs)), null)
@@ -282,7 +284,8 @@ describe('a thumbnail and its key', () => {
     const { row, picture } = await look(await flag(60, 24).png().toBuffer())
     const key = thumbnailStorageKey(row)
     const seconds = Math.floor(Date.now() / 1_000)
-    const signed = (of: string, expires = seconds + 3_600) => server.context.assets.signatures.signUrl(of, expires)
+    const signed = (of: string, expires = seconds + 3_600) =>
+      server.context.assets.store.signatures.signUrl(of, expires)
     /** Sends a request without a credential: Local mode does not trust a page of another site. */
     const read = (url: string, method = 'GET') =>
       fetch(server.url + url, { method, headers: { Origin: 'http://evil.example' } })
@@ -304,20 +307,20 @@ describe('a thumbnail and its key', () => {
     for (const url of others) assert.equal((await read(url)).status, 401, url)
     const foreign = thumbnailStorageKey({ ...row, user_id: 'bob' })
     assert.equal((await read(signed(foreign))).status, 404)
-    await server.context.library.delete(ME, row.id)
+    await server.context.assets.service.delete(ME, row.id)
     for (const url of [signed(key), signed(row.storage_key)]) assert.equal((await read(url)).status, 404)
   })
 
   test('one of an asset without a thumbnail is not found, signed or not', async () => {
     const id = await kept(Buffer.from('a text'))
     const key = thumbnailStorageKey({ id, user_id: '1' })
-    const signed = server.context.assets.signatures.signUrl(key, Math.floor(Date.now() / 1_000) + 60)
+    const signed = server.context.assets.store.signatures.signUrl(key, Math.floor(Date.now() / 1_000) + 60)
     for (const url of [`/api/storage/${key}`, signed]) assert.equal((await fetch(server.url + url)).status, 404)
   })
 
   test('it goes with its asset', async () => {
     const { row, url } = await look(await flag(50, 22).png().toBuffer())
-    await server.context.assets.remove(ME, row.storage_key)
+    await server.context.assets.store.remove(ME, row.storage_key)
     assert.equal((await fetch(server.url + url)).status, 404)
   })
 

@@ -38,18 +38,18 @@ async function put(
   scope: OwnerScope = ADA,
   content = 0,
 ): Promise<void> {
-  using room = await context.temporary.quota.reserve(scope.user_id)
+  using room = await context.assets.temporary.quota.reserve(scope.user_id)
   async function* source() {
     yield Buffer.alloc(bytes, content)
   }
   const given = { bytes: room.meter(source()), content_type: null, sha256: null }
-  await context.objects.put(scope, keyOf(name, scope), given, () => {})
+  await context.assets.objects.put(scope, keyOf(name, scope), given, () => {})
 }
 
-const remove = ({ context }: TestServer, name: string) => context.objects.remove(ADA, keyOf(name), () => {})
+const remove = ({ context }: TestServer, name: string) => context.assets.objects.remove(ADA, keyOf(name), () => {})
 
 async function used({ context }: TestServer, user_id = 'ada'): Promise<number> {
-  const error = await context.temporary.quota.reserve(user_id, LIMIT + 1).catch((thrown: ServiceError) => thrown)
+  const error = await context.assets.temporary.quota.reserve(user_id, LIMIT + 1).catch((thrown: ServiceError) => thrown)
   assert.ok(exceeded(error))
   return Number(/take (\d+) of/.exec((error as ServiceError).message)![1])
 }

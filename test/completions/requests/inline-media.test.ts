@@ -69,7 +69,7 @@ function endless(write: () => boolean, response: NodeJS.WritableStream & { destr
 }
 
 function tools(more: Partial<InlineMediaParts> = {}): InlineMediaParts {
-  const { files } = server.context
+  const { files } = server.context.assets
   return {
     http,
     assetsOf: (owner) => createAssetLoader(files, owner, () => server.url),
@@ -192,7 +192,7 @@ describe('a picture of the caller', () => {
   })
 
   test('is loaded from what was uploaded for a run', async () => {
-    const { storage_key } = await server.context.temporary.put(ME, given(PNG))
+    const { storage_key } = await server.context.assets.temporary.put(ME, given(PNG))
     assert.deepEqual(await shown(picture(`/api/storage/${storage_key}`)), picture(PNG_URL))
   })
 

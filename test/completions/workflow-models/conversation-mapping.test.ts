@@ -82,7 +82,8 @@ describe('a workflow is not a model', () => {
 describe('the list of workflows that are models', () => {
   test('has the runnable workflows of the owner, sorted by id, in their current state', async () => {
     await using server = await startServer()
-    const { workflow_models, workflows } = server.context
+    const { workflow_models } = server.context.models
+    const { workflows } = server.context.runs
     const own = async (owner = OWNER) => (await workflow_models.list(owner)).filter(({ created }) => created > 0)
     const ids = [await stored(server, { ...hello(), name: 'First' }), await stored(server, hello())].sort()
     const broken = hello()
@@ -118,7 +119,8 @@ describe('the list of workflows that are models', () => {
 
   test('has the fitting bundled examples for every owner, after the owner’s workflows', async () => {
     await using server = await startServer()
-    const { workflow_models, workflows } = server.context
+    const { workflow_models } = server.context.models
+    const { workflows } = server.context.runs
     const id = await stored(server, hello())
     const [own, ...bundled] = await workflow_models.list(OWNER)
     assert.equal(own?.workflow_id, id)
@@ -145,7 +147,7 @@ describe('the list of workflows that are models', () => {
   test('checks each graph once, and lets others have their turns meanwhile', async () => {
     await using server = await startServer({ config: { durability: 'normal' } })
     const count = scaled(400)
-    const { workflows } = server.context
+    const { workflows } = server.context.runs
     const made = Array.from({ length: count }, (_, at) => hello({ name: 'prompt', description: `${at}` }))
     await Promise.all(made.map((one) => stored(server, one)))
     const { workflows: all } = await workflows.list(OWNER, {})

@@ -20,7 +20,7 @@ const coded = (code: string, param?: string) => (error: ServiceError) => {
 }
 
 async function status({ context }: TestServer, job_id: string): Promise<string> {
-  return context.jobs.snapshot(await context.jobs.get(OWNER, job_id)).status
+  return context.runs.jobs.snapshot(await context.runs.jobs.get(OWNER, job_id)).status
 }
 
 describe('the answer of a workflow', () => {
@@ -40,7 +40,7 @@ describe('the answer of a workflow', () => {
     assert.equal(end.finish_reason, 'stop')
     assert.deepEqual(end.use, { model: `workflow/${id}`, input_tokens: 1, output_tokens: 3, cost: null })
     assert.deepEqual(used, [end.use])
-    const { row } = await server.context.jobs.get(OWNER, job_id)
+    const { row } = await server.context.runs.jobs.get(OWNER, job_id)
     assert.deepEqual([row.workflow_id, row.status], [id, 'completed'])
   })
 
@@ -103,7 +103,7 @@ describe('the answer of a workflow', () => {
       const id = await stored(server, hello())
       const body = { ...says('Ada'), [field]: value }
       await assert.rejects(answer(server, id, body).next(), coded('INVALID_REQUEST', field))
-      assert.deepEqual(runToCompletion(server.context.jobs.listActive(OWNER)), [])
+      assert.deepEqual(runToCompletion(server.context.runs.jobs.listActive(OWNER)), [])
     })
   }
 
@@ -136,10 +136,11 @@ describe('the answer of a workflow', () => {
   test('comes only from models: workflows of the owner and bundled examples', async () => {
     const id = await stored(server, hello())
     const number = await stored(server, hello({ name: 'prompt' }))
-    const { record } = await server.context.workflows.get(OWNER, number)
+    const { record } = await server.context.runs.workflows.get(OWNER, number)
     const nodes = record.graph.nodes.map((one) => (one.id === 'in' ? { ...one, type: 'input.Integer' } : one))
-    await server.context.workflows.update(OWNER, number, { ...hello(), graph: { ...record.graph, nodes } }, null)
-    const { workflows, workflow_models } = server.context
+    await server.context.runs.workflows.update(OWNER, number, { ...hello(), graph: { ...record.graph, nodes } }, null)
+    const { workflows } = server.context.runs
+    const { workflow_models } = server.context.models
     const models = new Set((await workflow_models.list(OWNER)).map(({ workflow_id }) => workflow_id))
     const bundled = workflows.examples().map((example) => example.id)
     const missing = coded('MODEL_NOT_FOUND', 'model')
@@ -157,7 +158,7 @@ describe('the answer of a workflow', () => {
     }
     const { job_id, texts } = await said(answer(server, 'greeting', says('Ada'), { owner: STRANGER }))
     assert.deepEqual(texts, ['Hello, Ada!'])
-    assert.equal((await server.context.jobs.get(STRANGER, job_id)).row.workflow_id, 'greeting')
+    assert.equal((await server.context.runs.jobs.get(STRANGER, job_id)).row.workflow_id, 'greeting')
   })
 
   test('is 422 with every problem where the workflow cannot run', async () => {
@@ -219,7 +220,7 @@ describe('a job that answers', () => {
     const parts = answer(server, await stored(server, graph))
     const job = (await parts.next()).value
     const next = parts.next()
-    await server.context.jobs.cancel(OWNER, job?.type === 'job' ? job.job_id : '')
+    await server.context.runs.jobs.cancel(OWNER, job?.type === 'job' ? job.job_id : '')
     gated.open()
     await assert.rejects(next, coded('JOB_CANCELLED'))
   })
@@ -235,7 +236,7 @@ describe('a job that answers', () => {
     })
     assert.equal(await status(server, job_id), 'suspended')
     const yes = { node_id: null, name: null, value: true, at: '/body' }
-    await server.context.jobs.resume(OWNER, job_id, yes)
+    await server.context.runs.jobs.resume(OWNER, job_id, yes)
     await until('the job', async () => (await status(server, job_id)) === 'completed')
   })
 
@@ -280,7 +281,8 @@ describe('a job that answers', () => {
 
 test('the bundled examples are listed for one user while an earlier request of another user still reads many workflows', async () => {
   await using server = await startServer()
-  const { workflows, jobs, events, slices } = server.context
+  const { workflows, jobs, events } = server.context.runs
+  const { slices } = server.context.schedulers
   const reading = new TimeSliceScheduler()
   const models = new WorkflowModelService({ workflows, jobs, events, slices, reading })
   let isOver = false

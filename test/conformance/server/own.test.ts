@@ -49,7 +49,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
 async function judge(server: TestServer, token: string | null): Promise<ConformanceReport> {
   const other = { ...LOCAL_PRINCIPAL, user_id: 'another' }
-  const { token: other_token } = await server.context.tokens.access.mint(other, { name: 'suite' })
+  const { token: other_token } = await server.context.access.tokens.access.mint(other, { name: 'suite' })
   const given = { other_token }
   return runServerSuite({
     url: server.url,
@@ -65,7 +65,7 @@ describe('this server keeps the contract', () => {
   for (const [name, { environment, skipped }] of Object.entries(CASES)) {
     test(name, async () => {
       await using server = await startServer({ environment })
-      const { access } = server.context.tokens
+      const { access } = server.context.access.tokens
       const token =
         'SVC_TRUST_LOCALHOST' in environment ? (await access.mint(LOCAL_PRINCIPAL, { name: 'suite' })).token : null
       const { requirements } = await judge(server, token)
@@ -110,7 +110,7 @@ describe('this server keeps the contract', () => {
     now += 25 * DAY
     const swept_job = await anyJob(server.url)
     now += 8 * DAY
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
     const given = { expired_job, swept_job }
     const { requirements } = await runServerSuite({
       url: server.url,

@@ -23,7 +23,7 @@ export async function judgeFolder(data_dir: string, shelf: Shelf): Promise<Fault
   const platform = { ...systemPlatform(), now, timestamp: () => new Date(now()).toISOString() }
   await using server = await startServer({ data_dir, platform })
   const rounds = 2 + Math.ceil((filesBelow(objects(data_dir)).length + values) / SWEPT_AT_ONCE)
-  for (let round = 0; round < rounds; round += 1) await server.context.retention.sweep()
+  for (let round = 0; round < rounds; round += 1) await server.context.runs.retention.sweep()
   await lookAtAll(server.url, shelf, { gone: true })
   await lookAtAssets(server.url, shelf)
   await lookAtUploads(server.url, shelf, shelf.uploads, true)

@@ -193,7 +193,7 @@ describe('a URL that expires', () => {
       {
         await using server = await startServer({ data_dir, config: { integration_token: 'i'.repeat(40) } })
         const asset = await made(server, {}, { content: 'signed' })
-        const token = server.context.tokens.signed.issueDelegatedToken({ user_id: '1', workspace_id: null })
+        const token = server.context.access.tokens.signed.issueDelegatedToken({ user_id: '1', workspace_id: null })
         const headers = { ...STRANGER.headers, Authorization: `Bearer ${token}` }
         const { body } = await call<Asset>(server, 'GET', `/api/assets/${asset.id}?expires_in=600`, { headers })
         address = body.download_url!

@@ -40,7 +40,7 @@ describe('probes', () => {
     const running = call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body: {} })
     await until(
       'the job to run',
-      () => runToCompletion(server.context.jobs.listActive({ user_id: '1', workspace_id: null })).length === 1,
+      () => runToCompletion(server.context.runs.jobs.listActive({ user_id: '1', workspace_id: null })).length === 1,
     )
     const closed = server.close(10_000)
     const health = await call<Health>(server, 'GET', '/health')

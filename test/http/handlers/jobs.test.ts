@@ -131,7 +131,7 @@ describe('listJobs', () => {
       refused(server, 'GET', `/api/jobs?cursor=${cursor}${search}`, {}, [...refusal])
     for (const search of ['&status=failed', '&workflow_id=wf'])
       assert.deepEqual(await refusedAt(search), ['/query/cursor'])
-    const { cursors } = server.context
+    const { cursors } = server.context.runs
     const other = { ...OWNER, user_id: 'another' }
     assert.throws(() => cursors.open(other, ['jobs', null, null], cursor), { code: 'INVALID_REQUEST' })
     assert.equal(cursors.open(OWNER, ['jobs', null, null], cursor), 70_003)
@@ -215,7 +215,7 @@ describe('deleteJob', () => {
     const { store } = server.context
     assert.equal((await call(server, 'DELETE', '/api/jobs/mine')).status, 204)
     // The rest is removed by the next sweep.
-    await server.context.retention.sweep()
+    await server.context.runs.retention.sweep()
     await refused(server, 'GET', '/api/jobs/mine', {}, [404, 'job_not_found'])
     await refused(server, 'DELETE', '/api/jobs/mine', {}, [404, 'job_not_found'])
     assert.deepEqual(await list(server), [])
@@ -223,7 +223,7 @@ describe('deleteJob', () => {
       store.read((tx) => eventRow(tx, job.row.key)),
       null,
     )
-    const again = server.context.jobs.submit(job.row, submission({ graph: gated, job_id: 'mine' }))
+    const again = server.context.runs.jobs.submit(job.row, submission({ graph: gated, job_id: 'mine' }))
     assert.equal(again.duplicate, false)
     await again.active!.accepted()
   })

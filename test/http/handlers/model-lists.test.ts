@@ -17,7 +17,7 @@ const known = async (server: TestServer, query = '') => {
   return { providers, models: models.filter(({ id }) => !isBundled(server, id)) }
 }
 const isBundled = ({ context }: TestServer, model: string) =>
-  context.workflows.examples().some(({ id }) => model === `workflow/${id}`)
+  context.runs.workflows.examples().some(({ id }) => model === `workflow/${id}`)
 /** Providers that every server knows, without keys here. */
 const ALWAYS = new Set(['anthropic', 'google', 'local', 'openai'])
 const ours = ({ providers }: ProviderModelList) => providers.filter(({ provider }) => !ALWAYS.has(provider))

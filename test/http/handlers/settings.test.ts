@@ -132,15 +132,15 @@ describe('getSettings, updateSettings', () => {
         await using server = await startServer({ data_dir })
         await update(server, { 'jobs.persistence': 'session' })
         for (const owner of OTHERS) {
-          assert.equal(server.context.settings.runDefaults(owner).persistence, 'job')
-          await server.context.settings.update(owner, { 'jobs.timeout_seconds': 7 }, '')
+          assert.equal(server.context.users.settings.runDefaults(owner).persistence, 'job')
+          await server.context.users.settings.update(owner, { 'jobs.timeout_seconds': 7 }, '')
         }
         assert.equal((await settingsOf(server))['jobs.timeout_seconds'], null)
       }
       await using server = await startServer({ data_dir })
       assert.deepEqual(await settingsOf(server), { ...DEFAULTS, 'jobs.persistence': 'session' })
       for (const owner of OTHERS) {
-        const { persistence, timeout_seconds } = server.context.settings.runDefaults(owner)
+        const { persistence, timeout_seconds } = server.context.users.settings.runDefaults(owner)
         assert.deepEqual([persistence, timeout_seconds], ['job', 7])
       }
     } finally {
@@ -225,7 +225,7 @@ describe('settings of runs', () => {
     const { body } = await started
     assert.deepEqual([body.status, body.error?.type], ['failed', 'timed_out'])
     assert.match(JSON.stringify(await client.next({ type: 'job_update', status: 'failed' })), /1 second/)
-    assert.equal(server.context.jobs.living(LOCAL, other.body.job_id)?.status, 'running')
+    assert.equal(server.context.runs.jobs.living(LOCAL, other.body.job_id)?.status, 'running')
   })
 
   test('include the operator’s time limit, which ends runs with a higher limit, and retries of runs that began without it', async () => {
@@ -275,7 +275,7 @@ describe('settings of runs', () => {
 
   test('do not change a request that is sent again', async () => {
     await using server = await startServer()
-    const { jobs } = server.context
+    const { jobs } = server.context.runs
     const given = { persistence: null, event_detail: null, asset_persistence: null }
     const request = submission({
       workflow_id: 'greeting',

@@ -250,7 +250,7 @@ describe('getWorkflow', () => {
     const stranger = { user_id: '2', workspace_id: null }
     const inWorkspace = { user_id: '1', workspace_id: 'w' }
     for (const scope of [stranger, inWorkspace]) {
-      const { record } = await server.context.workflows.create(scope, greeting())
+      const { record } = await server.context.runs.workflows.create(scope, greeting())
       const unknown = { id: 'wf_unknown' }
       const calls: [string, string, object][] = [
         ['GET', '', {}],
@@ -268,7 +268,7 @@ describe('getWorkflow', () => {
         assert.equal(theirs.status, 404, `${method} ${more}`)
         assert.deepEqual(theirs.body, none.body)
       }
-      assert.equal((await server.context.workflows.get(scope, record.id)).revision, 1)
+      assert.equal((await server.context.runs.workflows.get(scope, record.id)).revision, 1)
     }
   })
 
@@ -553,7 +553,7 @@ describe('links', () => {
     await using server = await startServer()
     const mine = await created(server, greeting({ name: 'Mine', access: 'public' }))
     const hidden = await created(server, greeting({ name: 'Hidden' }))
-    const { record } = await server.context.workflows.create(
+    const { record } = await server.context.runs.workflows.create(
       { user_id: '2', workspace_id: null },
       greeting({ name: 'Theirs', access: 'public' }),
     )

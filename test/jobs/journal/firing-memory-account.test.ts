@@ -136,7 +136,7 @@ describe('jobs with many journaled firings', () => {
       for (let left = ids.length; left > 0; left--) (await until('a gate', () => server.gate.waiting[0])).open()
       for (const row of await ending) assert.deepEqual(outputs(row), { out: COUNT })
       assert.ok(shared_memory.most > MIB && shared_memory.most <= FOR_TWO)
-      assert.deepEqual([shared_memory.held, server.context.jobs.load], [0, { running: 0, waiting: 0 }])
+      assert.deepEqual([shared_memory.held, server.context.runs.jobs.load], [0, { running: 0, waiting: 0 }])
     }),
   )
 
@@ -144,7 +144,9 @@ describe('jobs with many journaled firings', () => {
     const shared_memory = new Watched(FOR_TWO)
     await using server = await startGated({ shared_memory })
     const id = await failedAtGate(server)
-    const retries = await Promise.allSettled(Array.from({ length: 20 }, () => server.context.jobs.retry(OWNER, id)))
+    const retries = await Promise.allSettled(
+      Array.from({ length: 20 }, () => server.context.runs.jobs.retry(OWNER, id)),
+    )
     const taken = retries.flatMap((one) => (one.status === 'fulfilled' ? [one.value.row.id] : []))
     for (const one of retries) if (one.status === 'rejected') coded('SERVICE_UNAVAILABLE')(one.reason)
     assert.ok(taken.length > 0 && taken.length < 20, `${taken.length} were taken`)
@@ -152,7 +154,7 @@ describe('jobs with many journaled firings', () => {
     for (const retry of taken) assert.deepEqual(outputs(await ended(server, retry)), { out: COUNT })
     assert.ok(shared_memory.most <= FOR_TWO)
     assert.equal(shared_memory.held, 0)
-    await server.context.jobs.cancel(OWNER, (await server.context.jobs.retry(OWNER, id)).row.id)
+    await server.context.runs.jobs.cancel(OWNER, (await server.context.runs.jobs.retry(OWNER, id)).row.id)
     await until('nothing to be held', () => shared_memory.held === 0)
   })
 
@@ -162,17 +164,20 @@ describe('jobs with many journaled firings', () => {
     const id = await failedAtGate(server)
     submit(server, { graph: gated, params: { in: 'first' } })
     const first = await until('the gate', () => server.gate.waiting[0])
-    const { row } = await server.context.jobs.retry(OWNER, id)
+    const { row } = await server.context.runs.jobs.retry(OWNER, id)
     assert.equal(row.status, 'queued')
     await until('it to be put away', () => shared_memory.held === 0)
     const all = FOR_TWO * 0.75
     assert.ok(shared_memory.change('another', all))
     first.open()
-    await until('its turn to pass', () => server.context.jobs.load.waiting + server.context.jobs.load.running === 0)
+    await until(
+      'its turn to pass',
+      () => server.context.runs.jobs.load.waiting + server.context.runs.jobs.load.running === 0,
+    )
     const next = submit(server, { graph: gated, params: { in: 'next' } })
     ;(await until('the gate', () => server.gate.waiting[0])).open()
     assert.deepEqual(outputs(await ended(server, next.row.id)), { out: 'next' })
-    assert.equal((await server.context.jobs.get(OWNER, row.id)).row.status, 'queued')
+    assert.equal((await server.context.runs.jobs.get(OWNER, row.id)).row.status, 'queued')
     shared_memory.change('another', -all)
     ;(await until('the gate', () => server.gate.waiting[0])).open()
     assert.deepEqual(outputs(await ended(server, row.id)), { out: COUNT })
@@ -194,11 +199,11 @@ describe('jobs with many journaled firings', () => {
         const error = JSON.parse(row.error!) as { message: string; type: string; retryable: boolean }
         assert.match(error.message, message)
         assert.deepEqual([row.status, error.type, error.retryable], ['failed', 'interrupted', true])
-        await assert.rejects(server.context.jobs.retry(OWNER, id), { code: 'CONFLICT', message })
+        await assert.rejects(server.context.runs.jobs.retry(OWNER, id), { code: 'CONFLICT', message })
         assert.equal(shared_memory.held, 0)
       }
       await using server = await startGated({ data_dir })
-      const { row } = await server.context.jobs.retry(OWNER, id)
+      const { row } = await server.context.runs.jobs.retry(OWNER, id)
       ;(await until('the gate', () => server.gate.waiting[0])).open()
       assert.deepEqual(outputs(await ended(server, row.id)), { out: COUNT })
     }),

@@ -152,7 +152,7 @@ function consistent(data_dir: string): void {
 async function untilRemoved({ data_dir, context }: GatedServer, what: string, isGone: () => boolean): Promise<void> {
   await until(`${what} to go`, async () => {
     if (isGone()) return true
-    if (hasRemains(data_dir)) await context.retention.sweep()
+    if (hasRemains(data_dir)) await context.runs.retention.sweep()
     return false
   })
 }
@@ -413,7 +413,7 @@ describe('the files of large values', () => {
       makers.fail = false
       const long_ago = Date.now() / 1_000 - 7_200
       for (const path of filesOf(data_dir)) utimesSync(path, long_ago, long_ago)
-      const retried = await server.context.jobs.retry(OWNER, job.row.id)
+      const retried = await server.context.runs.jobs.retry(OWNER, job.row.id)
       // The file has a second name, with the time of a new file.
       const twice = filesOf(data_dir)
         .map((path) => statSync(path))
@@ -427,7 +427,7 @@ describe('the files of large values', () => {
       consistent(data_dir)
       const after = rowsOf(data_dir)
       assert.equal(after.filter(({ job_key }) => job_key === retried.row.key).length, 3)
-      await deleteJob(server.context, OWNER, job.row.id)
+      await deleteJob(server.context.runs, OWNER, job.row.id)
       await untilRemoved(server, 'its files', () => filesOf(data_dir).length === 3)
       // A file is removed before its row.
       await until('their rows to go', () => rowsOf(data_dir).length === 3)
@@ -446,9 +446,9 @@ describe('the files of large values', () => {
       const job = submit(server, { graph: failing })
       await job.settled()
       for (const path of filesOf(data_dir)) rmSync(path)
-      await assert.rejects(server.context.jobs.retry(OWNER, job.row.id), coded('CONFLICT'))
+      await assert.rejects(server.context.runs.jobs.retry(OWNER, job.row.id), coded('CONFLICT'))
       assert.deepEqual(filesOf(data_dir), [])
-      await deleteJob(server.context, OWNER, job.row.id)
+      await deleteJob(server.context.runs, OWNER, job.row.id)
       await untilRemoved(server, 'all rows', () => rowsOf(data_dir).length === 0)
     }),
   )
@@ -460,12 +460,12 @@ describe('the files of large values', () => {
       await using server = await startGated({ data_dir, types: new Makers().types, config })
       const job = submit(server, { graph: failing })
       await job.settled()
-      await until('its place to be free', () => server.context.jobs.load.running === 0)
+      await until('its place to be free', () => server.context.runs.jobs.load.running === 0)
       const before = filesOf(data_dir)
       assert.equal(before.length, 1)
       const { entry } = await toGate(server, gated)
       for (let round = 0; round < 3; round++)
-        await assert.rejects(server.context.jobs.retry(OWNER, job.row.id), coded('QUEUE_FULL'))
+        await assert.rejects(server.context.runs.jobs.retry(OWNER, job.row.id), coded('QUEUE_FULL'))
       await until('their files to go', () => filesOf(data_dir).length === 1)
       assert.deepEqual(filesOf(data_dir), before)
       entry.open(1)
@@ -500,21 +500,21 @@ describe('the files of large values', () => {
       for (const path of orphans) writeFileSync(path, 'x')
       const ago = (seconds: number) => Date.now() / 1_000 - seconds
       for (const path of [orphans[0]!, kept!]) utimesSync(path, ago(3_700), ago(3_700))
-      await server.context.retention.sweep()
+      await server.context.runs.retention.sweep()
       assert.deepEqual(filesOf(data_dir), [kept!, orphans[1]!].sort())
       mkdirSync(journalLeasesFolderPath(data_dir))
       const holder = join(journalLeasesFolderPath(data_dir), 'somebody')
       writeFileSync(holder, '')
       entry.open(1)
       await ended(server, job.row.id)
-      await server.context.retention.sweep()
+      await server.context.runs.retention.sweep()
       assert.ok(existsSync(kept!))
       assert.deepEqual(
         rowsOf(data_dir).map(({ job_key }) => job_key),
         [null],
       )
       utimesSync(holder, ago(3_700), ago(3_700))
-      await server.context.retention.sweep()
+      await server.context.runs.retention.sweep()
       assert.deepEqual([filesOf(data_dir), rowsOf(data_dir)], [[orphans[1]], []])
     }),
   )

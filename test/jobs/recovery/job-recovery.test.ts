@@ -40,8 +40,8 @@ async function createDelayed(server: ServingProcess): Promise<string> {
 }
 
 async function stateOf(server: TestServer, id: string) {
-  const handle = await server.context.jobs.get(OWNER, id)
-  valid('JobSnapshot', await readJobSnapshot(server.context, handle))
+  const handle = await server.context.runs.jobs.get(OWNER, id)
+  valid('JobSnapshot', await readJobSnapshot(server.context.runs, handle))
   return { ...handle.row, words: (await history(server, handle.row)).map(words) }
 }
 
@@ -61,7 +61,7 @@ describe('a server that was killed', () => {
         await server.ended()
       }
       await using server = await startServer({ data_dir, config: { max_concurrent_jobs: 3 } })
-      const stateNow = async ({ job_id }: RunResult) => (await server.context.jobs.get(OWNER, job_id)).row.status
+      const stateNow = async ({ job_id }: RunResult) => (await server.context.runs.jobs.get(OWNER, job_id)).row.status
       await until('all to go on', async () => {
         const states = await Promise.all(left.map(stateNow))
         return states.filter((state) => state === 'running').length === 3
@@ -74,7 +74,7 @@ describe('a server that was killed', () => {
         'running',
       ])
       assert.equal((await stateOf(server, ended.job_id)).status, 'completed')
-      const cancelled = await Promise.all(left.map(({ job_id }) => server.context.jobs.cancel(OWNER, job_id)))
+      const cancelled = await Promise.all(left.map(({ job_id }) => server.context.runs.jobs.cancel(OWNER, job_id)))
       assert.equal(cancelled.length, 5)
       const states = await Promise.all(left.map(({ job_id }) => stateOf(server, job_id)))
       for (const { status } of states) assert.equal(status, 'cancelled')
@@ -138,7 +138,7 @@ describe('a server that was killed', () => {
         })
       }
       await using server = await startServer({ data_dir })
-      const { jobs } = server.context
+      const { jobs } = server.context.runs
       await until('all to have ended', () =>
         runToCompletion(jobs.listActive(OWNER)).every(({ status }) => status === 'paused'),
       )
@@ -184,7 +184,7 @@ describe('a job that cannot be read at a start', () => {
         db.close()
         const firing = await until('the firing, once more', () => server.gate.waiting[0])
         firing.open()
-        await until('its end', () => runToCompletion(server.context.jobs.listActive(OWNER)).length === 0)
+        await until('its end', () => runToCompletion(server.context.runs.jobs.listActive(OWNER)).length === 0)
         const [row] = server.context.store.read((tx) => [findJobByKey(tx, 1)])
         assert.equal(row?.status, 'completed')
       } finally {
@@ -222,7 +222,7 @@ describe('a job whose history cannot be written while others are read at a start
       saboteur.mend()
       await until('both to go on', () => server.gate.started === 2)
       for (const firing of [...server.gate.waiting]) firing.open()
-      await until('their ends', () => runToCompletion(server.context.jobs.listActive(OWNER)).length === 0)
+      await until('their ends', () => runToCompletion(server.context.runs.jobs.listActive(OWNER)).length === 0)
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
     }

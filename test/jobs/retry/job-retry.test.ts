@@ -60,20 +60,20 @@ async function failed(server: GatedServer, of: Graph): Promise<string> {
 }
 
 async function retried(server: GatedServer, id: string) {
-  const { row } = await server.context.jobs.retry(OWNER, id)
+  const { row } = await server.context.runs.jobs.retry(OWNER, id)
   return ended(server, row.id)
 }
 
 async function jobs({ context }: GatedServer): Promise<string> {
   let text = ''
-  for await (const part of listJobs(context, OWNER, {}).text) text += part
+  for await (const part of listJobs(context.runs, OWNER, {}).text) text += part
   return text
 }
 
 /** The message of a refused retry, which makes no job. */
 async function refusal(server: GatedServer, id: string): Promise<string> {
   const before = await jobs(server)
-  const error = await server.context.jobs.retry(OWNER, id).then(
+  const error = await server.context.runs.jobs.retry(OWNER, id).then(
     () => assert.fail('it was retried'),
     (reason: ServiceError) => reason,
   )
@@ -139,13 +139,13 @@ describe('a retry of a stream that was cut', () => {
 
 /** A workflow whose input leads through the given nodes to its output, each in the `value` of the next. */
 async function workflow({ context }: GatedServer, ...nodes: GraphNode[]): Promise<string> {
-  const { record } = await context.workflows.create(OWNER, { name: 'called', graph: chain(...nodes) as never })
+  const { record } = await context.runs.workflows.create(OWNER, { name: 'called', graph: chain(...nodes) as never })
   return record.id
 }
 
 /** Gives a workflow other nodes. */
 async function changed({ context }: GatedServer, id: string, ...nodes: GraphNode[]): Promise<void> {
-  await context.workflows.update(OWNER, id, { name: 'called', graph: chain(...nodes) as never }, null)
+  await context.runs.workflows.update(OWNER, id, { name: 'called', graph: chain(...nodes) as never }, null)
 }
 
 function chain(...nodes: GraphNode[]): Graph {
@@ -250,7 +250,7 @@ describe('a retry of a job that calls workflows', () => {
     await using server = await startGated({ types: world.types })
     const called = await workflow(server, node('work', 'test.Fail'))
     const id = await failed(server, calling(called, sink('out')))
-    await server.context.workflows.delete(OWNER, called, null)
+    await server.context.runs.workflows.delete(OWNER, called, null)
     const row = await retried(server, id)
     assert.deepEqual([row.status, errorOf(row).node_id], ['failed', 'call'])
     assert.match(row.error!, /does not exist/)

@@ -64,7 +64,7 @@ describe('due jobs', () => {
         // One job runs and one is queued, and no more fit.
         for (let at = 0; at < 2; at++) submit(server, { graph: gated })
         const paused = (owner: OwnerScope) =>
-          runToCompletion(server.context.jobs.listActive(owner)).filter(({ status }) => status === 'paused').length
+          runToCompletion(server.context.runs.jobs.listActive(owner)).filter(({ status }) => status === 'paused').length
         for (let at = 0; at < MANY; at++) submit(server, { graph: delayed })
         await until('all to wait', () => paused(OWNER) === MANY)
         other = submit(server, { graph: delayed }, OTHER).row.id
@@ -73,7 +73,7 @@ describe('due jobs', () => {
       async (data_dir, platform) => {
         const config = { max_jobs_per_user: 1, max_queued_jobs: 1 }
         await using server = await startGated({ data_dir, platform, config })
-        const { jobs } = server.context
+        const { jobs } = server.context.runs
         await until('the other one to end', async () => (await jobs.get(OTHER, other)).row.finished_at)
         assert.deepEqual(jobs.load, { running: 1, waiting: 1 })
         for (let at = 0; at < 2; at++) (await until('a firing', () => server.gate.waiting[0])).open()
@@ -109,7 +109,8 @@ describe('due jobs', () => {
         async (data_dir, platform) => {
           using _ = hinder(data_dir)
           await using server = await startGated({ data_dir, platform })
-          const { jobs, store } = server.context
+          const { store } = server.context
+          const { jobs } = server.context.runs
           await until('the other one to end', async () => (await jobs.get(OTHER, other)).row.finished_at)
           await passed(6_000)
           const before = store.statements
@@ -212,7 +213,7 @@ describe('due jobs', () => {
         await until('some more rounds', () => performance.now() > end)
         db.exec('alter table elsewhere rename to job')
         db.close()
-        await until('the job to end', async () => (await server.context.jobs.get(OWNER, id)).row.finished_at)
+        await until('the job to end', async () => (await server.context.runs.jobs.get(OWNER, id)).row.finished_at)
         assert.equal(failures().length, 1)
       },
       HOUR_MS - 1_000,

@@ -146,7 +146,7 @@ describe('a constant that a call passes', () => {
 })
 
 test('a call into a cycle may run all of it, so its cost is not known', async () => {
-  const { workflows } = server.context
+  const { workflows } = server.context.runs
   const costly = chat({ model: 'priced/small', prompt: 'x' })
   const first = await stored(server, graph([], []))
   const second = await stored(server, calling(first))
@@ -162,7 +162,7 @@ test('a call into a cycle may run all of it, so its cost is not known', async ()
 })
 
 test('the nodes of a large graph are read once, however many preflights run at the same time', async () => {
-  const { workflows, registry } = server.context
+  const { workflows, registry } = server.context.runs
   const large = graph(
     Array.from({ length: 1_000 }, (_, at) => node(`n${at}`, 'constant.String', { value: 'x' })),
     [],
@@ -182,7 +182,7 @@ describe('the exploration ends', () => {
       callees.map((id, at) => call(`n${at}`, id)),
       [],
     )
-    const { workflows, registry } = server.context
+    const { workflows, registry } = server.context.runs
     const workflow_id = await stored(server, of)
     const found = workflows.runnable(ME, workflow_id)
     const gone = new AbortController()

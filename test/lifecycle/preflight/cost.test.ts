@@ -146,7 +146,7 @@ describe('a called workflow', () => {
   test('has an unknown cost if a part of it has, or if it is recursive', async () => {
     const part = await stored(server, graph([ask('x', 'priced/flat'), ask('y', 'priced/unpriced')], []))
     assert.deepEqual(await costOf(calling(part)), cost(0.25, 'partial', ['call']))
-    const { workflows } = server.context
+    const { workflows } = server.context.runs
     const me = { user_id: '1', workspace_id: null }
     const round = await stored(server, graph([], []))
     const again = graph([...calling(round).nodes, ask('x', 'priced/flat')], [])

@@ -31,8 +31,8 @@ function probesOf(limits: { models_ms?: number; runtimes_ms?: number } = {}) {
   const clock = { ms: 1_000_000 }
   const { lines, log } = written()
   const { models_ms, ...more } = limits
-  const listings = new ModelListCache({ now: () => clock.ms, ...(models_ms ? { listing_ms: models_ms } : {}) })
-  return { clock, lines, listings, probes: new AvailabilityProbes({ listings, log, limits: more }) }
+  const model_lists = new ModelListCache({ now: () => clock.ms, ...(models_ms ? { listing_ms: models_ms } : {}) })
+  return { clock, lines, model_lists, probes: new AvailabilityProbes({ model_lists, log, limits: more }) }
 }
 
 async function requirementsOf(
@@ -154,13 +154,13 @@ describe('the models of a provider', () => {
   test('are those that a run finds, in the same list, including new ones', async () => {
     const models: Record<string, ReturnType<typeof dollars>> = { small: dollars(0, 0, 1) }
     const provider = pricedProvider({ models })
-    const { probes, listings, clock } = probesOf()
+    const { probes, model_lists, clock } = probesOf()
     const providers = new ProviderRegistry([provider])
     const run = async (model: string) => {
       const { signal } = new AbortController()
       const request = { body: { model, messages: [] }, signal }
       await collected(
-        new ModelService({ providers, listings }).accessFor(createUnbilledContext(() => null)).complete(request),
+        new ModelService({ providers, model_lists }).accessFor(createUnbilledContext(() => null)).complete(request),
       )
     }
     await run('priced/small')

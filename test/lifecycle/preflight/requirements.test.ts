@@ -314,7 +314,7 @@ describe('assets', () => {
     const system = systemPlatform()
     const platform = { ...system, now: () => system.now() + later }
     await using server = await startServer({ platform })
-    const { temporary } = server.context
+    const { temporary } = server.context.assets
     const me = { user_id: '1', workspace_id: null }
     const bytes = (async function* () {
       yield Buffer.from('hello')

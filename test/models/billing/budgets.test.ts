@@ -204,7 +204,7 @@ describe('the limit of a day', () => {
   test('of all users holds for every user, and that of one user for no other user', async () => {
     await using server = await start({ max_cost_per_user_per_day: 1, max_cost_per_day: 2 })
     const [one, two, three] = ['1', 'b', 'c'].map((user_id) =>
-      server.context.customerOf({ user_id, workspace_id: null }),
+      server.context.models.billingOf({ user_id, workspace_id: null }),
     )
     const use = (amount: number) => ({
       model: 'priced/small',
@@ -245,10 +245,10 @@ describe('the limit of a day', () => {
       }),
     })
     await using server = await start({ providers: [provider], max_cost_per_day: 10 })
-    const { models, customerOf } = server.context
+    const { calls: models, billingOf } = server.context.models
     const body = { model: 'priced/small', max_tokens: 60, messages: [{ role: 'user' as const, content: 'x' }] }
     const signal = AbortSignal.timeout(60_000)
-    const [one, two] = ['1', 'b'].map((user_id) => models.accessFor(customerOf({ user_id, workspace_id: null })))
+    const [one, two] = ['1', 'b'].map((user_id) => models.accessFor(billingOf({ user_id, workspace_id: null })))
     const unread = one!.complete({ body, signal })
     await unread.next()
     let pieces = 0
@@ -259,8 +259,8 @@ describe('the limit of a day', () => {
 
   test('refuses a call at once where running calls leave no room, and says that they are counted', async () => {
     await using server = await start({ max_cost_per_day: 1 })
-    const { models, customerOf } = server.context
-    const customer = models.accessFor(customerOf(OWNER))
+    const { calls: models, billingOf } = server.context.models
+    const customer = models.accessFor(billingOf(OWNER))
     const signal = AbortSignal.timeout(60_000)
     const body = { model: 'priced/small', messages: [{ role: 'user' as const, content: 'x' }] }
     const unread = customer.complete({ body, signal })
@@ -295,7 +295,7 @@ test('a preflight says that nothing, or too little, of a limit is left', async (
     ]
   }
   assert.deepEqual(await asked(), [true])
-  const customer = server.context.customerOf(OWNER)
+  const customer = server.context.models.billingOf(OWNER)
   const cost = (amount: number) => ({ amount, currency: 'USD', reported: true })
   const used = { model: 'priced/small', input_tokens: 1, output_tokens: 1 }
   customer.charge({ ...used, cost: cost(2) })

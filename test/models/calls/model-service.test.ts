@@ -23,7 +23,7 @@ interface Setting {
 function access({ providers = [], secrets = {}, silence_ms = 60_000, now = () => 0 }: Setting) {
   const models = new ModelService({
     providers: createBuiltinRegistry(providers),
-    listings: new ModelListCache({ now }),
+    model_lists: new ModelListCache({ now }),
     idle_timeout_ms: silence_ms,
   })
   return models.accessFor(createUnbilledContext((name) => (Object.hasOwn(secrets, name) ? secrets[name]! : null)))
@@ -129,7 +129,7 @@ describe('a name of a model', () => {
     })
     const models = new ModelService({
       providers: new ProviderRegistry([priced]),
-      listings: new ModelListCache({ now: () => now }),
+      model_lists: new ModelListCache({ now: () => now }),
     })
     const ask = (key: string) => collected(models.accessFor(createUnbilledContext(() => key)).complete(request()))
     await Promise.all([ask('a'), ask('a'), ask('a')])
@@ -158,8 +158,8 @@ describe('a name of a model', () => {
     })
     const priced = pricedProvider()
     let now = 0
-    const listings = new ModelListCache({ now: () => now, listing_ms: 60_000 })
-    const models = new ModelService({ providers: createBuiltinRegistry([late, priced]), listings }).accessFor(
+    const model_lists = new ModelListCache({ now: () => now, listing_ms: 60_000 })
+    const models = new ModelService({ providers: createBuiltinRegistry([late, priced]), model_lists }).accessFor(
       createUnbilledContext(() => null),
     )
     const ask = () => collected(models.complete(request({ model: 'small' })))
@@ -181,8 +181,8 @@ describe('a name of a model', () => {
     for (const listing of [() => Promise.reject(new Error('no route')), hanging]) {
       const priced = { ...pricedProvider({ listing }), unlisted }
       const providers = new ProviderRegistry([priced, pricedProvider({ name: 'other' })], 'priced')
-      const listings = new ModelListCache({ now: () => 0, listing_ms: 20 })
-      const models = new ModelService({ providers, listings }).accessFor(createUnbilledContext(() => null))
+      const model_lists = new ModelListCache({ now: () => 0, listing_ms: 20 })
+      const models = new ModelService({ providers, model_lists }).accessFor(createUnbilledContext(() => null))
       for (const model of ['priced/small', 'priced/small', 'small', 'any'])
         assert.ok((await collected(models.complete(request({ model })))).length > 1)
       assert.equal(priced.calls.length, 4)
@@ -201,8 +201,8 @@ test('a model that was added after the list is found, also without its provider,
   const models: Record<string, ReturnType<typeof dollars>> = {}
   const priced = pricedProvider({ models })
   const setting = { providers: [priced], now: () => now }
-  const listings = new ModelListCache({ now: () => now })
-  const shared = new ModelService({ providers: createBuiltinRegistry([priced]), listings }).accessFor(
+  const model_lists = new ModelListCache({ now: () => now })
+  const shared = new ModelService({ providers: createBuiltinRegistry([priced]), model_lists }).accessFor(
     createUnbilledContext(() => null),
   )
   const ask = (model: string) => collected(shared.complete(request({ model })))

@@ -395,7 +395,7 @@ describe('agent.Run', () => {
     await using server = await startServer({ providers: [provider], registry: withTypes(doubles) })
     const job = submit(server, { graph: agent({ tools: ['test.Double'] }), hasFollower: true })
     const frames: Record<string, unknown>[] = []
-    for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000)))
+    for await (const { frame } of server.context.runs.events.follow(job.row.key, 0, AbortSignal.timeout(60_000)))
       if (frame && String((frame as { type: string }).type).startsWith('tool_')) frames.push(frame as never)
     const of = {
       job_id: job.row.id,

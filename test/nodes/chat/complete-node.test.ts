@@ -21,7 +21,7 @@ const chat = builtinRegistry.get('chat.Complete')!
 function services(...providers: Provider[]) {
   const models = new ModelService({
     providers: createBuiltinRegistry(providers),
-    listings: new ModelListCache({ now: () => 0 }),
+    model_lists: new ModelListCache({ now: () => 0 }),
   })
   return { ...noServices, models: models.accessFor(createUnbilledContext(() => null)) }
 }

@@ -14,7 +14,7 @@ before(async () => {
 })
 after(() => bench[Symbol.asyncDispose]())
 
-const tokens = () => bench.server.context.tokens
+const tokens = () => bench.server.context.access.tokens
 
 function connectWith(token: string): Promise<Client> {
   return connect(bench.server, { headers: { Authorization: `Bearer ${token}` } })

@@ -13,7 +13,7 @@ describe('running commands', () => {
     await using server = await startServer()
     const { promise: gone, resolve: goOn } = Promise.withResolvers<void>()
     let begun = 0
-    const { preflight } = server.context
+    const { preflight } = server.context.runs
     const report = preflight.report.bind(preflight)
     Object.assign(preflight, {
       report: async (...asked: Parameters<typeof report>) => {

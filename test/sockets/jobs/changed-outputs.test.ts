@@ -1,7 +1,6 @@
 // Large outputs of a job for a socket that reconnects.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AppContext } from '../../../src/context.ts'
 import { saveGraph } from '../../../src/db/graphs.ts'
 import { insertJobEvent } from '../../../src/db/jobs/events.ts'
 import { insertJob } from '../../../src/db/jobs/rows.ts'
@@ -25,7 +24,7 @@ const streamed = graph(
 )
 
 /** The same services, which record the characters of events that are read at once, and of texts that are redacted at once. */
-function noting({ context }: TestServer): { app: AppContext; most: { read: number; redacted: number } } {
+function noting({ context }: TestServer) {
   const most = { read: 0, redacted: 0 }
   const read = <T>(unit: UnitOfWork<T>): T => {
     const found = context.store.read(unit)
@@ -35,7 +34,7 @@ function noting({ context }: TestServer): { app: AppContext; most: { read: numbe
     return found
   }
   const forOwner = (owner: string) => {
-    const redactor = context.redactor.forOwner(owner)
+    const redactor = context.runs.redactor.forOwner(owner)
     return {
       text: (text: string) => {
         most.redacted = Math.max(most.redacted, text.length)
@@ -44,12 +43,13 @@ function noting({ context }: TestServer): { app: AppContext; most: { read: numbe
       textSteps: (text: string) => redactor.textSteps(text),
     }
   }
-  return { app: { ...context, store: { read }, redactor: { forOwner } } as unknown as AppContext, most }
+  return { runs: { ...context.runs, store: { read }, redactor: { forOwner } }, most }
 }
 
 test('a long streamed text is read and redacted in parts', async () => {
   await using server = await startServer()
-  const { store, redactor } = server.context
+  const { store } = server.context
+  const { redactor } = server.context.users
   const secret = 'a secret of many words'
   redactor.add(secret, ownerScopeKey({ user_id: 'u', workspace_id: null }))
   const row = jobRow(1, { user_id: 'u', graph_sha256: 'streamed', last_sequence: TEXTS, status: 'running' })
@@ -63,8 +63,8 @@ test('a long streamed text is read and redacted in parts', async () => {
       insertJobEvent(tx, { job_key: 1, sequence, type: 'output_update', payload, created_at: row.created_at })
     }
   })
-  const { app, most } = noting(server)
-  const [output, ...others] = await listChangedOutputs(app, row, 0)
+  const { runs, most } = noting(server)
+  const [output, ...others] = await listChangedOutputs(runs, row, 0)
   assert.deepEqual([output!.output_name, others], ['texts', []])
   const value = output!.value as string
   assert.ok(value.length > TEXTS * LENGTH && !value.includes(secret))

@@ -18,12 +18,12 @@ type SdkDiscoveryHandlers = Pick<
 
 export const sdkDiscoveryHandlers: SdkDiscoveryHandlers = {
   getCapabilities(_request, { app }) {
-    return { status: 200, body: describeCapabilities(app) }
+    return { status: 200, body: describeCapabilities(app.runs.registry, app) }
   },
 
   async listWorkflowSummaries({ query }, { app, principal }) {
-    const revision = readRegistryRevision(app.registry)
-    return { status: 200, body: await listWorkflowSummaries(app.workflows, principal, query, revision) }
+    const revision = readRegistryRevision(app.runs.registry)
+    return { status: 200, body: await listWorkflowSummaries(app.runs.workflows, principal, query, revision) }
   },
 
   async getWorkflowInterfaces({ body }, context) {
@@ -32,7 +32,7 @@ export const sdkDiscoveryHandlers: SdkDiscoveryHandlers = {
   },
 
   listNodeTypes({ query }, { app }) {
-    return { status: 200, body: readTypeInventory(app.registry, query) }
+    return { status: 200, body: readTypeInventory(app.runs.registry, query) }
   },
 }
 
@@ -41,7 +41,7 @@ async function* streamInterfaces(context: RequestContext, ids: readonly string[]
   const { app, principal } = context
   const errors: WorkflowInterfaceError[] = []
   let separator = '{"interfaces":['
-  for await (const one of readInterfaces(app.workflows, principal, ids, app.reading)) {
+  for await (const one of readInterfaces(app.runs.workflows, principal, ids, app.schedulers.reading)) {
     if ('error' in one) errors.push(one.error)
     else {
       yield separator
@@ -55,9 +55,11 @@ async function* streamInterfaces(context: RequestContext, ids: readonly string[]
 
 async function* encodeHeldValue(value: object, context: RequestContext): AsyncGenerator<string, void, void> {
   const { app, caller } = context
-  const release = context.reader.hold(await estimateContainerBytes(value, app.slices, caller, context.reader))
+  const release = context.reader.hold(
+    await estimateContainerBytes(value, app.schedulers.slices, caller, context.reader),
+  )
   try {
-    yield* encodeJsonChunks(() => value, app.slices, caller)
+    yield* encodeJsonChunks(() => value, app.schedulers.slices, caller)
   } finally {
     release()
   }

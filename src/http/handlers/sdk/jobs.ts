@@ -11,7 +11,7 @@ type SdkJobsHandlers = Pick<SdkHandlers<RequestContext>, 'submitJob' | 'getJobSn
 
 export const sdkJobsHandlers: SdkJobsHandlers = {
   async submitJob({ body }, { app, principal, signal }) {
-    const answer = await submitJob(app, principal, body, { at: '/body', signal })
+    const answer = await submitJob(app.runs, principal, body, { at: '/body', signal })
     const headers = { Location: `/api/sdk/v1/jobs/${encodeURIComponent(answer.job_id)}` }
     return { status: 202, body: answer, headers }
   },
@@ -19,20 +19,20 @@ export const sdkJobsHandlers: SdkJobsHandlers = {
   async getJobSnapshot({ path }, { app, principal }) {
     return createJsonTextReply<JobSnapshot, 200>(
       200,
-      await readJobText(app.jobs, await app.jobs.get(principal, path.job_id)),
+      await readJobText(app.runs.jobs, await app.runs.jobs.get(principal, path.job_id)),
     )
   },
 
   async requestJobCancellation({ path }, { app, principal }) {
-    const handle = await app.jobs.cancel(principal, path.job_id)
+    const handle = await app.runs.jobs.cancel(principal, path.job_id)
     // The result, which may be large, is sent as it is stored.
-    const { snapshot: _, ...rest } = await describeCancellation(app, {
+    const { snapshot: _, ...rest } = await describeCancellation(app.runs, {
       ...handle,
       row: { ...handle.row, result: null },
     })
     return createJsonTextReply<CancelJobResponse, 200>(
       200,
-      appendJsonMember(rest, 'snapshot', await readJobText(app.jobs, handle)),
+      appendJsonMember(rest, 'snapshot', await readJobText(app.runs.jobs, handle)),
     )
   },
 }

@@ -53,7 +53,7 @@ describe('getCapabilities and get_capabilities', () => {
   test('return the limits of the settings', async () => {
     const config = { max_upload_bytes: 12_345, max_queued_jobs: 0, trust_localhost: false }
     await using other = await startServer({ config })
-    const made = await other.context.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'x' })
+    const made = await other.context.access.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'x' })
     const headers = { Authorization: `Bearer ${made.token}` }
     const { body } = await call<Capabilities>(other, 'GET', '/api/sdk/v1/capabilities', { headers })
     assert.deepEqual([body.limits.max_upload_bytes, body.limits.max_queued_jobs], [12_345, 0])
@@ -220,7 +220,7 @@ describe('the switch of the lifecycle profile', () => {
   test('is checked after authentication, path and method', async () => {
     const environment = { SVC_DISABLE_SDK_LIFECYCLE_V1: '1', SVC_TRUST_LOCALHOST: 'false' }
     await using off = await startServer({ environment })
-    const made = await off.context.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'x' })
+    const made = await off.context.access.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'x' })
     const headers = { Authorization: `Bearer ${made.token}` }
     const statuses: number[] = []
     const asks: [string, object][] = [
