@@ -3,10 +3,16 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import type { Response } from 'express'
-import type { AppContext } from '../../../src/context.ts'
 import { HandlerContext } from '../../../src/http/pipeline/handler-context.ts'
+import { startServer, type TestServer } from '../../helpers/server.ts'
+
+let service: TestServer
+before(async () => {
+  service = await startServer()
+})
+after(() => service[Symbol.asyncDispose]())
 
 /** A request for `listener`. The client disconnects on demand. */
 async function meet(listener: RequestListener): Promise<{ leave(): void } & AsyncDisposable> {
@@ -27,7 +33,7 @@ async function meet(listener: RequestListener): Promise<{ leave(): void } & Asyn
 
 const contextOf = (response: unknown) => {
   const express = Object.assign(response as Response, { locals: { request_id: 'req' } })
-  return new HandlerContext({} as AppContext, express)
+  return new HandlerContext(service.context, express)
 }
 
 test('a signal that is created after the client has gone is aborted', async () => {
