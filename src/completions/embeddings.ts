@@ -40,11 +40,11 @@ async function passUpstream(way: EmbeddingCall & RoutedRequest<CreateEmbeddingRe
   const { asked, found, redactor } = way
   // Some servers accept a conversation instead of the input, and fetch the pictures at its URLs.
   if ('messages' in asked.body) throw createParamError('messages', 'Embeddings take `input`, not `messages`.')
-  const customer = resolveBillingContext(way.customer, found)
+  const billing = resolveBillingContext(way.billing, found)
   const { input } = asked.body
   const texts = listInputTexts(input)
-  customer.admit()
-  using held = customer.hold?.(() => estimateEmbeddingCost(found, texts)) ?? null
+  billing.admit()
+  using held = billing.hold?.(() => estimateEmbeddingCost(found, texts)) ?? null
   const answer = await sendUpstream(way, '/embeddings', false)
   const reader = new EmbeddingListReader(countInputs(input), {
     value: (value) => redactModelValue(value, redactor),
@@ -63,7 +63,7 @@ async function passUpstream(way: EmbeddingCall & RoutedRequest<CreateEmbeddingRe
     throw toProviderError(found, cause)
   } finally {
     held?.[Symbol.dispose]()
-    if (use) customer.charge(use)
+    if (use) billing.charge(use)
   }
 }
 
@@ -111,7 +111,7 @@ async function encodeList(models: ModelService, wanted: EmbeddingCall): Promise<
 
 async function createList(
   models: ModelService,
-  { asked, found, customer, signal, slices }: EmbeddingCall,
+  { asked, found, billing, signal, slices }: EmbeddingCall,
 ): Promise<EmbeddingList> {
   const { body } = asked
   const { model, input, dimensions, encoding_format } = body
@@ -126,7 +126,7 @@ async function createList(
     input_tokens = use.input_tokens
   }
   const asks = { model, input: texts, ...(dimensions ? { dimensions } : {}) }
-  const vectors = await models.embed({ body: asks, signal, used }, customer)
+  const vectors = await models.embed({ body: asks, signal, used }, billing)
   const data = await slices.run(userShareKey(asked.owner), encodeVectorsSteps(vectors, encoding_format === 'base64'))
   return { object: 'list', data, model, usage: { prompt_tokens: input_tokens, total_tokens: input_tokens } }
 }

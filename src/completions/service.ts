@@ -63,7 +63,7 @@ export interface ClientRequest<Body> {
 
 interface ResolvedRequest {
   readonly found: ResolvedModel
-  readonly customer: BillingContext
+  readonly billing: BillingContext
   readonly body: ChatCompletionRequest
 }
 
@@ -115,15 +115,15 @@ export class CompletionService implements AnswerGenerator {
         return await this.#encodeAnswer({ asked, parts, model: body.model }, call, measured)
       }
       const known = await this.#resolve(owner, body, call.signal)
-      const { found, customer } = known
+      const { found, billing } = known
       measured.provider = found.provider.name
       const { upstream } = found.provider
       const raw = known.body === body ? asked.raw : null
       const { slices } = this.#parts
-      const way = { asked: { ...asked, body: known.body, raw }, found, customer, signal: call.signal, slices }
+      const way = { asked: { ...asked, body: known.body, raw }, found, billing, signal: call.signal, slices }
       if (upstream) return await this.#passUpstream({ ...way, upstream }, call, measured)
       const answer_parts = convertErrors(
-        this.#parts.models.streamCompletion(found, known.body, customer, { signal: call.signal }),
+        this.#parts.models.streamCompletion(found, known.body, billing, { signal: call.signal }),
       )
       const parts = redactAnswerParts(answer_parts, this.#redactionFor(owner))
       return await this.#encodeAnswer({ asked, parts, model: found.model.id }, call, measured)
@@ -135,12 +135,12 @@ export class CompletionService implements AnswerGenerator {
     return this.#runCall(asked, async ({ signal }, measured) => {
       const { owner, body } = asked
       if (body.model.startsWith(WORKFLOW_MODEL_PREFIX)) throw createNoEmbeddingsError(body.model)
-      const customer = this.#parts.billingOf(owner)
-      const found = await this.#parts.models.find(body.model, customer, signal)
+      const billing = this.#parts.billingOf(owner)
+      const found = await this.#parts.models.find(body.model, billing, signal)
       measured.provider = found.provider.name
       const redactor = this.#parts.redactorOf(owner)
       const { models, slices } = this.#parts
-      return await createEmbeddings(models, { asked, found, customer, signal, redactor, slices })
+      return await createEmbeddings(models, { asked, found, billing, signal, redactor, slices })
     })
   }
 
@@ -156,17 +156,17 @@ export class CompletionService implements AnswerGenerator {
       return
     }
     const known = await this.#resolve(owner, body, calling.signal)
-    yield* this.#parts.models.streamCompletion(known.found, known.body, known.customer, calling)
+    yield* this.#parts.models.streamCompletion(known.found, known.body, known.billing, calling)
   }
 
   /** Finds the model and prepares the request for it. */
   async #resolve(owner: OwnerScope, body: ChatCompletionRequest, signal: AbortSignal): Promise<ResolvedRequest> {
     refuseContradictions(body)
-    const customer = this.#parts.billingOf(owner)
-    const found = await this.#parts.models.find(body.model, customer, signal)
+    const billing = this.#parts.billingOf(owner)
+    const found = await this.#parts.models.find(body.model, billing, signal)
     const { httpOf, assetsOf, slices } = this.#parts
     const tools = { http: httpOf(owner), assetsOf, signal, slices, model: found.model }
-    return { found, customer, body: await inlineMedia(body, owner, tools) }
+    return { found, billing, body: await inlineMedia(body, owner, tools) }
   }
 
   /** Keeps the call open until it fails, until its answer is complete, or until its stream is closed. */
@@ -197,12 +197,12 @@ export class CompletionService implements AnswerGenerator {
   ): Promise<OpenAiResponse> {
     const { asked, found } = way
     const { body } = asked
-    const customer = resolveBillingContext(way.customer, found)
-    customer.admit()
-    const held = customer.hold?.(() => estimateCompletionCost(found, body)) ?? null
+    const billing = resolveBillingContext(way.billing, found)
+    billing.admit()
+    const held = billing.hold?.(() => estimateCompletionCost(found, body)) ?? null
     const used = (counted: ReportedUsage | null) => {
       held?.[Symbol.dispose]()
-      if (counted) customer.charge(toModelUse(found, counted))
+      if (counted) billing.charge(toModelUse(found, counted))
     }
     let answer: PassthroughResponse
     try {

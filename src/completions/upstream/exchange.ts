@@ -22,7 +22,7 @@ export interface OpenAiResponse {
 export interface RoutedRequest<Body> {
   readonly asked: { readonly owner: OwnerScope; readonly body: Body; readonly raw: Uint8Array | null }
   readonly found: ResolvedModel
-  readonly customer: BillingContext
+  readonly billing: BillingContext
   readonly upstream: OpenAiUpstream
   readonly signal: AbortSignal
   /** Time slices for long requests. */
