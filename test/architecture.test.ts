@@ -27,8 +27,9 @@ const FLOORS: readonly (readonly string[])[] = [
   ['jobs'],
   ['lifecycle', 'completions'],
   ['chat'],
-  ['context.ts', 'services.ts'],
+  ['context.ts'],
   ['http', 'sockets', 'mcp', 'trpc', 'hooks'],
+  ['composition'],
   ['server.ts', 'cli'],
   ['main.ts'],
 ]

@@ -5,6 +5,7 @@ import type { FolderRemovals } from './folder-removals.ts'
 import type { PreviewScheduler } from './previews/scheduler.ts'
 import type { AssetService } from './service.ts'
 import type { StoredObjectService } from './stored-object-service.ts'
+import type { BlobStore } from './stores/blob-store.ts'
 import type { TemporaryStore } from './temporary/store.ts'
 
 export interface AssetServices {
@@ -17,6 +18,8 @@ export interface AssetServices {
   readonly temporary: TemporaryStore
   /** Finds the files of assets, objects and temporary files by their URLs. */
   readonly files: FileLookup
+  /** The bytes of assets and objects. */
+  readonly contents: BlobStore
   /** Makes thumbnails and reads facts of assets. */
   readonly previews: PreviewScheduler
   readonly folder_removals: FolderRemovals

@@ -1,6 +1,7 @@
 // `svc models pull`: downloads files of models into the models folder, without a server.
 import type { DownloadUpdateFrame } from '../../generated/types.ts'
 import { LOCAL_PRINCIPAL } from '../access/principal.ts'
+import { operatorResources } from '../composition/node-services.ts'
 import type { Config } from '../config.ts'
 import type { DownloadRequest } from '../downloads/file-selection.ts'
 import { OTHER_HUB_HINT } from '../downloads/hub-client.ts'
@@ -8,7 +9,6 @@ import { DownloadService } from '../downloads/service.ts'
 import { ServiceError } from '../errors.ts'
 import { createLog } from '../log.ts'
 import { resolveModelsFolder } from '../models/providers/local/model-files.ts'
-import { operatorResources } from '../services.ts'
 import { parseArguments } from './shared/arguments.ts'
 import {
   CommandError,
@@ -50,7 +50,7 @@ export async function runModelsPullCommand(
     allow: config.http_node_allow,
     log: createLog('silent'),
   })
-  const end = await followDownload(downloads, wanted, operatorResources(config).customer.key('HF_TOKEN'), terminal)
+  const end = await followDownload(downloads, wanted, operatorResources(config).billing.key('HF_TOKEN'), terminal)
   if (end === null) {
     await writeOutput(
       terminal.stderr,

@@ -1,4 +1,6 @@
 // `svc models`: lists the available models, and tells why a provider has none.
+
+import { operatorResources } from '../composition/node-services.ts'
 import type { Config } from '../config.ts'
 import { ModelListCache } from '../models/catalogue/model-list-cache.ts'
 import { findUnavailability } from '../models/catalogue/provider-models.ts'
@@ -7,7 +9,6 @@ import { ProviderError } from '../models/provider-error.ts'
 import { createConfiguredProviders } from '../models/providers/configured-providers.ts'
 import { discoverModelServers } from '../models/providers/local-server-discovery.ts'
 import { UpstreamClient } from '../net/upstream/client.ts'
-import { operatorResources } from '../services.ts'
 import { parseArguments } from './shared/arguments.ts'
 import { CommandError, EXIT_CODES, outputColumns, stopExitCode, type Terminal, writeOutput } from './shared/terminal.ts'
 import { formatInteger, pluralize, toSingleLine, wrapText } from './shared/terminal-text.ts'
@@ -72,7 +73,7 @@ async function readProviderListing(
   stop: AbortSignal,
 ): Promise<ProviderListing> {
   const { credential: secret, keyless } = provider
-  const key = secret === null ? null : operatorResources(config).customer.key(secret)
+  const key = secret === null ? null : operatorResources(config).billing.key(secret)
   if (secret !== null && key === null && !keyless)
     return { provider, status: 'no_key', reason: `no key: set ${secret}`, models: [] }
   try {

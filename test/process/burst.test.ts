@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { LISTEN_BACKLOG } from '../../src/server.ts'
+import { LISTEN_BACKLOG } from '../../src/http/connection/listen.ts'
 import { serve } from '../helpers/process.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 

@@ -94,13 +94,13 @@ export const bundledAssetAccess: AssetAccess = {
 }
 
 /** The same billing context, with a limit in US dollars for the run; null: no limit. */
-export function limitRunCost(limit: number | null, customer: BillingContext): BillingContext {
-  if (limit === null) return customer
+export function limitRunCost(limit: number | null, billing: BillingContext): BillingContext {
+  if (limit === null) return billing
   let total = 0
   const purse: SpendingLimit = { limit, subject: 'This run', spent: () => total, resets_in: () => null, held: 0 }
   return {
-    owner: customer.owner,
-    key: (name) => customer.key(name),
+    owner: billing.owner,
+    key: (name) => billing.key(name),
     admit: () => guardSpendingLimits([purse]),
     charge: ({ cost }) => {
       total += amountTowardsLimits(cost)

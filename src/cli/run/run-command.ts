@@ -1,4 +1,6 @@
 // `svc run`: runs a workflow to its end in this process, directly on the engine, without a server, and without a database except for vectors.
+
+import { createNodeServiceFactory, operatorResources } from '../../composition/node-services.ts'
 import type { Config } from '../../config.ts'
 import { isRunnable, type Plan } from '../../engine/compile/compiler.ts'
 import type { VectorAccess } from '../../engine/node-api/node-services.ts'
@@ -9,7 +11,6 @@ import { createConfiguredProviders } from '../../models/providers/configured-pro
 import { discoverModelServers } from '../../models/providers/local-server-discovery.ts'
 import { UpstreamClient } from '../../net/upstream/client.ts'
 import { builtinRegistry } from '../../nodes/registry.ts'
-import { createServices, operatorResources } from '../../services.ts'
 import { parseArguments } from '../shared/arguments.ts'
 import { InputReader } from '../shared/input-reader.ts'
 import { CommandError, EXIT_CODES, isInteractive, type Terminal, UsageError, writeOutput } from '../shared/terminal.ts'
@@ -140,12 +141,12 @@ async function executeRun(
   await using client = new UpstreamClient()
   using providers = createConfiguredProviders({ config, client })
   const models = new ModelService({ providers, model_lists: new ModelListCache({ now: Date.now }) })
-  await using lent = createServices(config, models)
+  await using lent = createNodeServiceFactory(config, models)
   const { plan, params, called, timeout, vectors } = job
-  const { customer, secret } = operatorResources(config)
+  const { billing, secret } = operatorResources(config)
   const services = lent.forOwner({
     secret: withTerminalSecretErrors(secret),
-    customer: limitRunCost(config.max_cost_per_job, customer),
+    billing: limitRunCost(config.max_cost_per_job, billing),
     assets: bundledAssetAccess,
     vectors,
     tools: createRunToolAccess(called, builtinRegistry),

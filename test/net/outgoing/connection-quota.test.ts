@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
+import { createNodeServiceFactory } from '../../../src/composition/node-services.ts'
 import { noServices, type OutgoingHttp } from '../../../src/engine/node-api/node-services.ts'
-import { createServices } from '../../../src/services.ts'
+import { createUnbilledContext } from '../../../src/models/billing/billing-context.ts'
 import { until } from '../../engine/kit.ts'
 import { errorOf, httpServer, localHttp, request, textOf } from '../servers.ts'
 
@@ -108,10 +109,12 @@ describe('connections to one origin', () => {
 
   test('are shared between the users that workflows and conversations belong to', async () => {
     await using server = await slowServer()
-    await using services = createServices({ http_node_allow: ['127.0.0.1'] }, {
-      accessFor: () => noServices.models,
-    } as never)
-    const workflow = (owner: string) => services.forOwner({ owner, secret: () => null, customer: {} as never }).http
+    await using services = createNodeServiceFactory(
+      { http_node_allow: ['127.0.0.1'] },
+      { accessFor: () => noServices.models },
+    )
+    const billing = createUnbilledContext(() => null)
+    const workflow = (owner: string) => services.forOwner({ owner, secret: () => null, billing }).http
     held(workflow('mine'), server, MOST_OF_ONE + 1)
     await until(() => server.waiting.length === MOST_OF_ONE, 'all that one user may have')
     assert.equal(await isHeld(workflow('mine'), server), true)

@@ -1,6 +1,6 @@
 // The services of nodes in this process: one sandbox, one client for outgoing requests, models, and the secrets of the nodes' owner.
-import { createComputePool } from './compute/worker-pool.ts'
-import type { Config } from './config.ts'
+import { createComputePool } from '../compute/worker-pool.ts'
+import type { Config } from '../config.ts'
 import {
   type AssetAccess,
   type MediaAccess,
@@ -9,20 +9,21 @@ import {
   type OutgoingHttp,
   type ToolAccess,
   type VectorAccess,
-} from './engine/node-api/node-services.ts'
-import { createMediaPool } from './media/worker-pool.ts'
-import { type BillingContext, createUnbilledContext } from './models/billing/billing-context.ts'
-import type { ModelService } from './models/calls/model-service.ts'
-import { createOutgoingHttpClient } from './net/outgoing/http-client.ts'
-import type { OwnRequestDetector } from './net/own-request-detector.ts'
-import { createCodeSandbox } from './sandbox/code-sandbox.ts'
+} from '../engine/node-api/node-services.ts'
+import { createMediaPool } from '../media/worker-pool.ts'
+import { type BillingContext, createUnbilledContext } from '../models/billing/billing-context.ts'
+import type { ModelService } from '../models/calls/model-service.ts'
+import { createOutgoingHttpClient } from '../net/outgoing/http-client.ts'
+import type { OwnRequestDetector } from '../net/own-request-detector.ts'
+import { createCodeSandbox } from '../sandbox/code-sandbox.ts'
 
 /** The resources of one owner. An error of the functions fails the firing. */
 export interface OwnerResources {
   /** The key of the owner. Absent: there is only one user. */
   readonly owner?: string
   secret(name: string): string | null
-  readonly customer: BillingContext
+  /** Whose keys and budget pay for calls of models. */
+  readonly billing: BillingContext
   /** Absent: there is no asset store. */
   readonly assets?: AssetAccess
   /** Absent: there is no vector store. */
@@ -33,7 +34,7 @@ export interface OwnerResources {
   redact?(text: string): string
 }
 
-export interface ProcessServices extends AsyncDisposable {
+export interface NodeServiceFactory extends AsyncDisposable {
   /** The guarded HTTP client, for transports that fetch on behalf of this owner. */
   httpFor(owner: string): OutgoingHttp
   /** Media work that does not belong to a workflow. */
@@ -48,12 +49,12 @@ export interface ProcessServices extends AsyncDisposable {
  * Starts each part at its first use; ends everything when disposed of. `failed` reports, for the log, failed work on a file if the file is not the
  * reason. `own` recognizes requests of nodes, in a process that also serves.
  */
-export function createServices(
+export function createNodeServiceFactory(
   config: Pick<Config, 'http_node_allow'>,
-  models: ModelService,
+  models: Pick<ModelService, 'accessFor'>,
   failed: (detail: string) => void = () => {},
   own: OwnRequestDetector | null = null,
-): ProcessServices {
+): NodeServiceFactory {
   const sandbox = createCodeSandbox()
   const media = createMediaPool({ reportFailure: failed })
   const compute = createComputePool({ reportFailure: failed })
@@ -62,10 +63,10 @@ export function createServices(
     httpFor: (owner) => http.forOwner(owner),
     media,
     workers: { compute, sandbox },
-    forOwner: ({ owner = noServices.owner, secret, customer, redact = noServices.redact, ...owned }) => ({
+    forOwner: ({ owner = noServices.owner, secret, billing, redact = noServices.redact, ...owned }) => ({
       owner,
       assets: owned.assets ?? noServices.assets,
-      models: models.accessFor(customer),
+      models: models.accessFor(billing),
       vectors: owned.vectors ?? noServices.vectors,
       sandbox,
       media,
@@ -95,6 +96,6 @@ export function operatorResources({
   const keys = { ...provider_keys, ...secrets }
   return {
     secret: (name) => (Object.hasOwn(secrets, name) ? secrets[name]! : null),
-    customer: createUnbilledContext((name) => (Object.hasOwn(keys, name) ? keys[name]! : null), OPERATOR_OWNER),
+    billing: createUnbilledContext((name) => (Object.hasOwn(keys, name) ? keys[name]! : null), OPERATOR_OWNER),
   }
 }
