@@ -29,7 +29,7 @@ export interface Foundation {
   publicUrl(): string
 }
 
-export type ServerLifetime = Pick<Foundation, 'stack' | 'stopping' | 'publicUrl'>
+type ServerLifetime = Pick<Foundation, 'stack' | 'stopping' | 'publicUrl'>
 
 export function composeFoundation(config: Config, overrides: ServerOverrides, lifetime: ServerLifetime): Foundation {
   const platform = overrides.platform ?? systemPlatform()

@@ -17,7 +17,7 @@ import type { Provider } from '../models/provider.ts'
 import { createConfiguredProviders } from '../models/providers/configured-providers.ts'
 import { resolveModelsFolder } from '../models/providers/local/model-files.ts'
 import { UpstreamClient } from '../net/upstream/client.ts'
-import type { SecretService } from '../settings/secret-service.ts'
+import type { UserServices } from '../settings/user-services.ts'
 import type { Foundation } from './foundation.ts'
 import type { NodeServiceFactory } from './node-services.ts'
 import type { Storage } from './storage.ts'
@@ -49,7 +49,7 @@ export interface Billing extends Pick<ModelServices, 'billingOf'> {
 export function composeBilling(
   { config, metrics }: Foundation,
   { ledger }: ModelCalls,
-  { secrets }: { readonly secrets: SecretService },
+  { secrets }: UserServices,
 ): Billing {
   const metered = createTokenMetering(metrics)
   const budgets = new BudgetEnforcer({ ...config, local_user: LOCAL_USER }, ledger, metrics)
