@@ -45,8 +45,9 @@ const CALLS_HELP = `  --workflow ID=FILE    the file of the workflow that a work
                         below, and any other id is that of a bundled example`
 
 const DETAILS: Readonly<Record<CommandName, string>> = {
-  serve: `The server listens on 127.0.0.1:7777 by default. Settings are environment variables, which spec/guide/settings.md lists: those that
-begin with SVC_, SECRETS_MASTER_KEY, and IDP_URL with IDP_KEY, with which callers sign in at an identity provider.
+  serve: `The server listens on 127.0.0.1:7777 by default. Settings are environment variables: those that begin with SVC_,
+SECRETS_MASTER_KEY, and IDP_URL with IDP_KEY, with which callers sign in at an identity provider. The guide lists them
+(spec/guide/settings.md).
 
   --host HOST           the address to listen on
   --port PORT           0 chooses a free port`,
