@@ -167,5 +167,5 @@ const SYSTEM_ERROR_MESSAGES: Readonly<Record<string, string>> = {
 
 function describeFailure(error: unknown): string {
   if (error instanceof DownloadError) return error.message
-  return SYSTEM_ERROR_MESSAGES[(error as NodeJS.ErrnoException).code ?? ''] ?? 'Something went wrong on the server.'
+  return SYSTEM_ERROR_MESSAGES[(error as NodeJS.ErrnoException).code ?? ''] ?? 'An internal error occurred.'
 }

@@ -108,7 +108,7 @@ export async function startScripted(script: Script): Promise<Scripted> {
     const count = calls.filter(({ path }) => path === call.path).length
     if ((await script.http?.(call, response, count)) !== undefined || response.headersSent) return
     if (call.path === '/api/sdk/v1/capabilities') return json(response, 200, capabilities(script.jobs ?? 'available'))
-    json(response, 404, { error: { message: 'There is nothing here.', type: 'not_found', code: 404 } })
+    json(response, 404, { error: { message: 'Not found.', type: 'not_found', code: 404 } })
   })
   const sockets = new WebSocketServer({ noServer: true })
   server.on('upgrade', (request, socket, head) => {

@@ -122,7 +122,7 @@ const CASES: Readonly<Record<string, Case>> = {
     kind: OpenAI.InternalServerError,
     status: 502,
     type: 'upstream_error',
-    says: /did not answer properly/,
+    says: /failed or returned an invalid response/,
     asked: 1,
   },
   'an upstream that cuts': {
@@ -130,7 +130,7 @@ const CASES: Readonly<Record<string, Case>> = {
     kind: OpenAI.InternalServerError,
     status: 502,
     type: 'upstream_error',
-    says: /did not answer properly/,
+    says: /failed or returned an invalid response/,
     asked: 1,
   },
 }

@@ -123,13 +123,13 @@ ThingMoved:
   properties: { type: { type: string, const: thing_moved } }
 `,
   'errors.yaml': `
-NOT_FOUND: { status: 404, type: not_found, retryable: false, message: There is nothing here. }
+NOT_FOUND: { status: 404, type: not_found, retryable: false, message: Not found. }
 `,
   'patterns.yaml': `
 '^[a-z]$': must be a small letter
 `,
   'examples/Thing/one.json': '{ "id": "a", "parent": { "id": "b", "parent": null } }',
-  'examples/ApiError/one.json': '{ "error": "There is nothing here." }',
+  'examples/ApiError/one.json': '{ "error": "Not found." }',
   'examples/PokeCommand/one.json': '{ "command": "poke", "data": "a" }',
   'examples/ThingMoved/one.json': '{ "type": "thing_moved" }',
 }

@@ -32,7 +32,7 @@ test('FORBIDDEN: only the administrator may call operations for which the contra
   for (const [principal, message] of [
     [somebody, 'Only an administrator may do this.'],
     [reader, `The token lacks the scope ${operation!.scope === 'read' ? 'admin' : operation!.scope}.`],
-    [null, 'You may not do this.'],
+    [null, 'Permission denied.'],
   ] as const) {
     assert.throws(
       () => passes('administrator', principal),

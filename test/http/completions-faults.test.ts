@@ -69,7 +69,7 @@ describe('a stream that', () => {
       for (const { status, text } of others) assert.ok(status === 200 && text.includes('upstream'), text)
       assert.doesNotMatch(faulty.text, /said|nginx|garbage/)
       const error = {
-        message: 'The model provider did not answer properly.',
+        message: 'The model provider failed or returned an invalid response.',
         type: 'upstream_error',
         param: null,
         code: 502,

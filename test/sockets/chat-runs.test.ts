@@ -49,7 +49,7 @@ describe('a model gets the id of the run of a workflow', () => {
     await using bench = await startChat()
     using saboteur = new Saboteur(bench.server)
     const { text, job_id } = await toldOf(bench, 1, () => saboteur.break())
-    const said = 'Whether this was stored is not known: look for it before you send it again.'
+    const said = 'It is unknown whether the request was stored; check for its result before you send it again.'
     assert.equal(text, `Error: ${said} The run ${job_id} may go on, or have ended: do not start it again.`)
   })
 

@@ -137,7 +137,7 @@ describe('a turn', () => {
     assert.equal((end.error as { code: string }).code, 'UPSTREAM_ERROR')
     const stored = (await messagesOf(bench.server, thread_id)).at(-1)!
     assert.deepEqual([stored.status, stored.content], ['failed', 'So far'])
-    assert.equal(stored.error, 'The model provider did not answer properly.')
+    assert.equal(stored.error, 'The model provider failed or returned an invalid response.')
     assert.ok(!JSON.stringify(client.frames).includes('sk-secret'))
   })
 

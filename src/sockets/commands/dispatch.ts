@@ -206,7 +206,7 @@ function sendInvalidCommand(
 ): void {
   const { command } = message
   const [first] = problems
-  const text = `The command "${String(command)}" is not what its schema says: ${first?.path} ${first?.message}.`
+  const text = `The command "${String(command)}" does not match its schema: ${first?.path} ${first?.message}.`
   const error = new ServiceError('INVALID_REQUEST', { message: text, problems })
   if (kind !== 'job') return sendErrorFrame(connection, message, error, text)
   const body = { error: 'invalid_command', ...errorFields(error), message: text, details: error.problems }

@@ -98,8 +98,8 @@ const REFUSAL_MESSAGES: Readonly<Partial<Record<CommandRefusalCode, string>>> = 
   not_a_stream: 'The input takes no values while the job runs.',
   not_running: 'The job is not running, or the input has ended.',
   unknown_node: 'The graph of the job has no such node.',
-  not_suspended: 'The job waits for nothing.',
-  unavailable: 'The server cannot take this now; try again later.',
+  not_suspended: 'The job is not waiting for input.',
+  unavailable: 'The service is unavailable; try again later.',
 }
 
 const REFUSAL_ERROR_CODES: Readonly<Record<CommandRefusalCode, ErrorCode>> = {

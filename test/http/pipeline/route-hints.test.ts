@@ -7,7 +7,7 @@ import { startServer } from '../../helpers/server.ts'
 
 const BASE_URL = 'Not found. The base URL for OpenAI clients ends in /v1.'
 const RESPONSES = 'OpenAI’s Responses API is not supported. Use chat completions: POST /v1/chat/completions.'
-const PLAIN = 'There is nothing here.'
+const PLAIN = 'Not found.'
 
 const TOLD: readonly (readonly [method: string, path: string, message: string])[] = [
   ['POST', '/chat/completions', BASE_URL],

@@ -75,7 +75,7 @@ export function invalid(command: string, data: Doc, details: readonly object[], 
   const job_id = typeof data?.job_id === 'string' ? data.job_id : undefined
   if (service.has('invalid-command-as-update') && job_id !== undefined)
     return failed(job_id, 'The data is wrong.', 'INVALID_REQUEST')
-  const said = { code: 'INVALID_REQUEST', message: 'The command is not what its schema says.' }
+  const said = { code: 'INVALID_REQUEST', message: 'The command does not match its schema.' }
   return {
     error: 'invalid_command',
     ...said,
