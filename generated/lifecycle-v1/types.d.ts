@@ -7,7 +7,7 @@ export interface components {
         ApiError: {
             error: components["schemas"]["ApiErrorDetail"];
         };
-        /** @description What went wrong, for people and programs. */
+        /** @description The error, for users and programs. */
         ApiErrorDetail: {
             message: string;
             /** @description A stable snake_case word from the error catalogue. */
@@ -16,15 +16,15 @@ export interface components {
             code: number;
             /** @description Every problem found, up to a hundred, for 400 and 422. Optional. */
             problems?: components["schemas"]["Problem"][];
-            /** @description True where more is wrong than the hundred problems that are listed. Optional. */
+            /** @description True if there are more problems than the hundred that are listed. Optional. */
             more_problems?: boolean;
         };
         /**
-         * @description What becomes of generated files: `auto` stores them as assets, `temporary` keeps them until the temporary store lets them go.
+         * @description The storage of generated files: `auto` stores them as assets, `temporary` keeps them for the retention of the temporary store.
          * @enum {string}
          */
         AssetPersistence: "auto" | "temporary";
-        /** @description A stored file, by reference. Its bytes are kept and served as they were made: secrets in them are not replaced. */
+        /** @description A stored file, by reference. Its bytes are kept and served unchanged: secrets in them are not replaced. */
         AssetReference: {
             asset_id: components["schemas"]["OpaqueId"];
             /** @description The canonical path, `/api/storage/<key>`. */
@@ -33,27 +33,27 @@ export interface components {
             name: string | null;
             /** @description The MIME type. */
             content_type: string;
-            /** @description Bytes, or null where that is not known. */
+            /** @description Bytes, or null if unknown. */
             size: number | null;
             /** @description The digest of the bytes, or null. */
             sha256: string | null;
-            /** @description A signed address that needs no credential, or null. */
+            /** @description A signed URL that needs no credential, or null. */
             download_url: string | null;
             /**
              * Format: date-time
-             * @description When `download_url`, or else the file itself, expires; or null.
+             * @description The time when `download_url`, or else the file itself, expires; or null.
              */
             expires_at: string | null;
         };
-        /** @description What became of a cancellation. It is final only where the snapshot says `cancelled`. */
+        /** @description The outcome of a cancellation. It is final only if the snapshot says `cancelled`. */
         CancelJobResponse: {
             job_id: components["schemas"]["OpaqueId"];
             status: components["schemas"]["JobStatus"];
-            /** @description Whether the job is on its way to its end because of a cancellation. */
+            /** @description Whether the job is ending because of a cancellation. */
             cancel_requested: boolean;
             snapshot: components["schemas"]["JobSnapshot"];
         };
-        /** @description What this server can do, and the limits that it enforces. */
+        /** @description The features of this server, and the limits that it enforces. */
         Capabilities: {
             /** @constant */
             protocol_version: "1";
@@ -63,16 +63,16 @@ export interface components {
             supported_encodings: components["schemas"]["SocketEncoding"][];
             default_encoding: components["schemas"]["SocketEncoding"];
             profiles: components["schemas"]["CapabilityProfiles"];
-            /** @description The revision of the node type registry. It changes when node types do. */
+            /** @description The revision of the node type registry. It changes when node types change. */
             registry_revision: number;
             /** @description `trusted_local`: callers from trusted places need no credential. `bearer`: a token is accepted. */
             auth_modes: ("trusted_local" | "bearer")[];
-            /** @description How a reference to a file may begin, such as `asset://`, `/api/storage/` and, for what comes with the service, `/api/assets/packages/`. */
+            /** @description The prefixes of references to files, such as `asset://`, `/api/storage/` and, for files that come with the service, `/api/assets/packages/`. */
             asset_uri_schemes: string[];
             execution_options: components["schemas"]["CapabilityExecutionOptions"];
             limits: components["schemas"]["CapabilityLimits"];
         };
-        /** @description The execution options of a run, and what they are where a submission says nothing. */
+        /** @description The execution options of a run, and their defaults. */
         CapabilityExecutionOptions: {
             persistence: components["schemas"]["Persistence"][];
             event_detail: components["schemas"]["EventDetail"][];
@@ -85,22 +85,22 @@ export interface components {
         };
         /** @description The limits, each as it is enforced. */
         CapabilityLimits: {
-            /** @description The most ids in one request that takes several. */
+            /** @description The maximum number of ids in a request with several. */
             max_rpc_batch: number;
-            /** @description Media of results and events that is written as text, base64 or a base64 `data:` URL, of more than so many bytes of that text travels by reference. Bytes always do. Other texts and structured values are no media: they stay inline, whatever their size. */
+            /** @description The maximum size of inline media. Media in results and events that is written as text, base64 or a base64 `data:` URL, and is larger than this many bytes of that text, travels by reference. Bytes always do. Other texts and structured values are not media: they stay inline, whatever their size. */
             max_inline_bytes: number;
             max_upload_bytes: number;
-            /** @description The most bytes that the temporary files of one user may take together, in all workspaces. Null or absent where there is no limit. */
+            /** @description The maximum total of the temporary files of one user in bytes, in all workspaces. Null or absent if there is no limit. */
             max_temporary_bytes_per_user?: number | null;
             max_queued_jobs: number;
-            /** @description The most events that are kept of one job. */
+            /** @description The maximum number of events that are kept of one job. */
             max_job_event_replay: number;
-            /** @description How long the body of a request of this profile may take to come, behind its head, and how long the answer, once the request is read. Runs, uploads and streams are excepted. */
+            /** @description The time limit for the body of a request of this profile, after its head, and for the response, after the request is read. Runs, uploads and streams are excepted. */
             request_timeout_seconds: number;
-            /** @description How long an idempotency key is remembered. */
+            /** @description The retention of an idempotency key. */
             idempotency_retention_seconds: number;
         };
-        /** @description The parts of the lifecycle profile. `jobs` is available only where the preview of the job operations is switched on. */
+        /** @description The parts of the lifecycle profile. `jobs` is available only if the preview of the job operations is enabled. */
         CapabilityProfiles: {
             discovery: components["schemas"]["ProfileState"];
             execution: components["schemas"]["ProfileState"];
@@ -115,15 +115,15 @@ export interface components {
         ClientRequestId: string;
         /** @description False: wait behind a running job of the same workflow. Absent means `false`. */
         Concurrent: boolean | null;
-        /** @description What a job cost. */
+        /** @description The cost of a job. */
         CostActual: {
-            /** @description What the providers say, else what their prices come to, added up. */
+            /** @description The sum of the costs that the providers report, or else that their prices give. */
             amount: number;
             /** @description An ISO 4217 code. */
             currency: string;
-            /** @description What the preflight had estimated, or null. */
+            /** @description The estimate of the preflight, or null. */
             estimated_amount: number | null;
-            /** @description Whether the amount is what the providers reported, and not computed from prices. */
+            /** @description Whether the providers reported the amount; if not, it is computed from prices. */
             reconciled: boolean;
         };
         /**
@@ -131,9 +131,9 @@ export interface components {
          * @enum {string}
          */
         EventDetail: "full" | "outputs" | "terminal";
-        /** @description Where a run is to take place. The server never attaches, provisions or falls back to another target. */
+        /** @description The target of a run. The server never attaches, provisions or falls back to another target. */
         ExecutionTarget: components["schemas"]["LocalTarget"] | components["schemas"]["WorkerTarget"] | components["schemas"]["RunnerTarget"];
-        /** @description Ask what this server can do. */
+        /** @description Read the features of this server. */
         GetCapabilitiesCommand: {
             /** @constant */
             command: "get_capabilities";
@@ -142,7 +142,7 @@ export interface components {
             data?: components["schemas"]["NoData"] | null;
             type?: components["schemas"]["ToleratedType"];
         };
-        /** @description What this server can do. */
+        /** @description The features of this server. */
         GetCapabilitiesReply: {
             /** @constant */
             type: "rpc_response";
@@ -177,15 +177,15 @@ export interface components {
             data?: components["schemas"]["GetNodeTypeInventoryData"] | null;
             type?: components["schemas"]["ToleratedType"];
         };
-        /** @description Which page to read. */
+        /** @description The page to read. */
         GetNodeTypeInventoryData: {
             /**
-             * @description Where the page begins, taken from `next_cursor` of the previous page.
+             * @description The start of the page, taken from `next_cursor` of the previous page.
              * @default 0
              */
             cursor?: number | null;
             /**
-             * @description How many entries a page holds at most.
+             * @description The maximum number of entries in a page.
              * @default 50
              */
             limit?: number | null;
@@ -199,7 +199,7 @@ export interface components {
             command: "get_node_type_inventory";
             result: components["schemas"]["NodeTypeInventory"];
         };
-        /** @description Read what a workflow takes and gives. */
+        /** @description Read the inputs and outputs of a workflow. */
         GetWorkflowInterfaceCommand: {
             /** @constant */
             command: "get_workflow_interface";
@@ -211,13 +211,13 @@ export interface components {
         GetWorkflowInterfaceData: {
             id: components["schemas"]["OpaqueId"];
             /**
-             * @description The version of the interface record. There is only 1.
+             * @description The version of the interface record. Version 1 is the only one.
              * @default 1
              * @enum {integer|null}
              */
             version?: 1 | null;
         };
-        /** @description What a workflow takes and gives. */
+        /** @description The inputs and outputs of a workflow. */
         GetWorkflowInterfaceReply: {
             /** @constant */
             type: "rpc_response";
@@ -226,7 +226,7 @@ export interface components {
             command: "get_workflow_interface";
             result: components["schemas"]["WorkflowInterface"];
         };
-        /** @description Read what several workflows take and give. */
+        /** @description Read the inputs and outputs of several workflows. */
         GetWorkflowInterfacesCommand: {
             /** @constant */
             command: "get_workflow_interfaces";
@@ -234,7 +234,7 @@ export interface components {
             request_id: components["schemas"]["RequestId"];
             type?: components["schemas"]["ToleratedType"];
         };
-        /** @description What several workflows take and give. */
+        /** @description The inputs and outputs of several workflows. */
         GetWorkflowInterfacesReply: {
             /** @constant */
             type: "rpc_response";
@@ -243,7 +243,7 @@ export interface components {
             command: "get_workflow_interfaces";
             result: components["schemas"]["WorkflowInterfacesResponse"];
         };
-        /** @description Identifies one logical submission within the caller's user and workspace and the advertised retention. Requests are equivalent that differ in nothing but `client_request_id`, the order of keys, and properties that are absent, null, or what absent means. That goes for the properties of the request, not for the members of `inputs`: the key is looked up before the workflow, so an input that is left out, one that is null and one that is the workflow's own value make three different requests, and so do bytes and their base64 text. */
+        /** @description Identifies one logical submission within the caller's user and workspace and the advertised retention. Requests are equivalent if they differ only in `client_request_id`, the order of keys, and properties that are absent, null, or equal to the default. That applies to the properties of the request, not to the members of `inputs`, because the key is looked up before the workflow. An input that is absent, one that is null and one with the workflow's own value make three different requests, and so do bytes and their base64 text. */
         IdempotencyKey: string;
         /** @description One use of a type. */
         InventoryExample: {
@@ -266,13 +266,13 @@ export interface components {
             type_args: components["schemas"]["TypeMetadata"][];
             /** @description The values of an enumeration, else empty. */
             values: (string | number)[];
-            /** @description Whether there are more values than are listed. */
+            /** @description Whether the type has more values than are listed. */
             values_truncated: boolean;
-            /** @description How many properties have the type. */
+            /** @description The number of properties that have the type. */
             input_uses: number;
-            /** @description How many outputs have the type. */
+            /** @description The number of outputs that have the type. */
             output_uses: number;
-            /** @description How many node types use it. */
+            /** @description The number of node types that use it. */
             node_count: number;
             /** @description A few of its uses. */
             examples: components["schemas"]["InventoryExample"][];
@@ -298,19 +298,19 @@ export interface components {
             status: "completed";
             snapshot: components["schemas"]["JobSnapshotCompleted"];
         };
-        /** @description Why a job failed, in words that are safe to show. */
+        /** @description The reason of a job's failure, as a text that is safe to show. */
         JobError: {
             message: string;
-            /** @description A stable snake_case word: `node_error` for a node that failed, `timed_out`, `node_interrupted` for a node that was cut off and must not run twice, `unavailable` for what the server lacked at that time, such as room on its disk, `data_damaged` where stored data of the job, or a file that it loads, is damaged, or a word that a node type gives. */
+            /** @description A stable snake_case word: `node_error` for a node that failed, `timed_out`, `node_interrupted` for an interrupted node that must not run twice. `unavailable` means that the server lacked a resource at that time, such as disk space. `data_damaged` means that stored data of the job, or a file that it loads, is damaged. A node type may define its own words. */
             type: string;
-            /** @description The node at fault, or null. */
+            /** @description The node that failed, or null. */
             node_id: string | null;
             /** @description Whether a retry of the same job may succeed. */
             retryable: boolean;
         };
         /** @description One persisted fact about a job. Clients discard sequences that they have seen, process known types in order and skip unknown types. */
         JobEvent: components["schemas"]["JobStatusEvent"] | components["schemas"]["NodeStatusEvent"] | components["schemas"]["OutputUpdateEvent"] | components["schemas"]["JobTerminalEvent"];
-        /** @description What every event has. */
+        /** @description The common properties of all events. */
         JobEventBase: {
             sequence: components["schemas"]["Sequence"];
             job_id: components["schemas"]["OpaqueId"];
@@ -334,11 +334,11 @@ export interface components {
             status: "failed";
             snapshot: components["schemas"]["JobSnapshotFailed"];
         };
-        /** @description Names one job. */
+        /** @description The id of a job. */
         JobRequest: {
             job_id: components["schemas"]["OpaqueId"];
         };
-        /** @description The authoritative state of a job. Where provisional frames disagree with it, it is right. */
+        /** @description The authoritative state of a job. It takes precedence over provisional frames. */
         JobSnapshot: components["schemas"]["JobSnapshotAccepted"] | components["schemas"]["JobSnapshotQueued"] | components["schemas"]["JobSnapshotRunning"] | components["schemas"]["JobSnapshotSuspended"] | components["schemas"]["JobSnapshotRecovering"] | components["schemas"]["JobSnapshotCancelRequested"] | components["schemas"]["JobSnapshotCompleted"] | components["schemas"]["JobSnapshotFailed"] | components["schemas"]["JobSnapshotCancelled"];
         /** @description Persisted and admitted, before queue or execution. */
         JobSnapshotAccepted: components["schemas"]["JobSnapshotBase"] & {
@@ -350,26 +350,26 @@ export interface components {
             error: null;
             waiting: components["schemas"]["WaitingFor"][];
         };
-        /** @description What every snapshot has, whatever its status. */
+        /** @description The common properties of all snapshots, regardless of status. */
         JobSnapshotBase: {
             /** @constant */
             version: 1;
             job_id: components["schemas"]["OpaqueId"];
-            /** @description The workflow, or the label that was sent with an inline graph. A run that names neither gets an id of its own here. */
+            /** @description The workflow, or the label of an inline graph. A run with neither gets an id of its own here. */
             workflow_id: components["schemas"]["OpaqueId"];
             /** @description The workspace of the job, or null. */
             workspace_id: string | null;
-            /** @description The etag of the graph that the job was accepted with, or null for an inline graph. */
+            /** @description The etag of the accepted graph, or null for an inline graph. */
             workflow_etag: string | null;
             created_at: components["schemas"]["Timestamp"];
             updated_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
-             * @description When it first began to run, or null.
+             * @description The time of the first start, or null.
              */
             started_at: string | null;
             last_sequence: components["schemas"]["LastSequence"];
-            /** @description The preflight that admitted the job, as much of it as is kept: at the most 100 issues, 200 requirements and 200 nodes without a known cost, of about 64 KiB together, requirements that block before others. Issues of the codes `more_issues`, `more_requirements` and `more_unknown_cost_nodes` count what is left out. Null for a job that needed none. */
+            /** @description The preflight that admitted the job, as far as it is kept: at most 100 issues, 200 requirements and 200 nodes without a known cost, of about 64 KiB together, blocking requirements first. Issues of the codes `more_issues`, `more_requirements` and `more_unknown_cost_nodes` count the omitted entries. Null for a job without a preflight. */
             preflight: components["schemas"]["PreflightSummary"] | null;
         };
         /** @description Cancellation is accepted, execution has not ended. It may still complete. */
@@ -389,7 +389,7 @@ export interface components {
             queue_position: null;
             finished_at: components["schemas"]["Timestamp"];
             result: null;
-            /** @description Why it was cancelled, where there is more to say; else null. */
+            /** @description The reason of the cancellation, if there is more to say; else null. */
             error: components["schemas"]["JobError"] | null;
             waiting: components["schemas"]["WaitingFor"][];
         };
@@ -444,7 +444,7 @@ export interface components {
             error: null;
             waiting: components["schemas"]["WaitingFor"][];
         };
-        /** @description Paused until a person or an event continues it: nothing else of the job can run. */
+        /** @description Paused until a user or an event resumes it: no other node of the job can run. */
         JobSnapshotSuspended: components["schemas"]["JobSnapshotBase"] & {
             /** @constant */
             status: "suspended";
@@ -455,7 +455,7 @@ export interface components {
             waiting: components["schemas"]["WaitingFor"][];
         };
         /**
-         * @description `accepted` persisted and admitted; `queued` waiting for capacity; `running`; `suspended` paused until a person or an event continues it; `recovering` being reconciled after an interruption; `cancel_requested` cancellation accepted, not yet ended; and the terminal ones, which never change: `completed`, `failed`, `cancelled`.
+         * @description `accepted` persisted and admitted; `queued` waiting for capacity; `running`; `suspended` paused until a user or an event resumes it; `recovering` being reconciled after an interruption; `cancel_requested` cancellation accepted, not yet ended; and the terminal ones, which never change: `completed`, `failed`, `cancelled`.
          * @enum {string}
          */
         JobStatus: "accepted" | "queued" | "running" | "suspended" | "recovering" | "cancel_requested" | "completed" | "failed" | "cancelled";
@@ -464,9 +464,9 @@ export interface components {
             /** @constant */
             type: "job_status";
             status: components["schemas"]["JobActiveStatus"];
-            /** @description The place in the queue when it was queued, else null. Later changes are not events. */
+            /** @description The place in the queue at the time of queuing, else null. Later changes are not events. */
             queue_position: number | null;
-            /** @description A sentence for people, or null. */
+            /** @description A sentence for users, or null. */
             message: string | null;
         };
         /** @description The job has ended. It is the last event; its status is that of its snapshot. */
@@ -496,9 +496,9 @@ export interface components {
             /** @description Sorted by name. */
             files: components["schemas"]["LifecycleFile"][];
         };
-        /** @description Any answer to a command of the lifecycle profile. Those to `submit_job`, `get_job_snapshot`, `subscribe_job` and `request_job_cancellation` come only where the preview of the job operations is switched on. */
+        /** @description Any answer to a command of the lifecycle profile. Those to `submit_job`, `get_job_snapshot`, `subscribe_job` and `request_job_cancellation` come only if the preview of the job operations is enabled. */
         LifecycleReply: components["schemas"]["GetCapabilitiesReply"] | components["schemas"]["PreflightWorkflowReply"] | components["schemas"]["SubmitJobReply"] | components["schemas"]["GetJobSnapshotReply"] | components["schemas"]["SubscribeJobReply"] | components["schemas"]["RequestJobCancellationReply"] | components["schemas"]["RpcErrorReply"];
-        /** @description Any command of the lifecycle profile. `submit_job`, `get_job_snapshot`, `subscribe_job` and `request_job_cancellation` are served only where the preview of the job operations is switched on. */
+        /** @description Any command of the lifecycle profile. `submit_job`, `get_job_snapshot`, `subscribe_job` and `request_job_cancellation` are served only if the preview of the job operations is enabled. */
         LifecycleRequest: components["schemas"]["GetCapabilitiesCommand"] | components["schemas"]["PreflightWorkflowCommand"] | components["schemas"]["SubmitJobCommand"] | components["schemas"]["GetJobSnapshotCommand"] | components["schemas"]["SubscribeJobCommand"] | components["schemas"]["RequestJobCancellationCommand"];
         /** @description List workflows as pickers show them. */
         ListWorkflowSummariesCommand: {
@@ -509,10 +509,10 @@ export interface components {
             data?: components["schemas"]["ListWorkflowSummariesData"] | null;
             type?: components["schemas"]["ToleratedType"];
         };
-        /** @description Which page to read. */
+        /** @description The page to read. */
         ListWorkflowSummariesData: {
             /**
-             * @description How many entries a page holds at most.
+             * @description The maximum number of entries in a page.
              * @default 50
              */
             limit?: number | null;
@@ -533,7 +533,7 @@ export interface components {
             kind: "local";
             concurrent?: components["schemas"]["Concurrent"];
         };
-        /** @description Binds an asset to the place in the outputs where it belongs. */
+        /** @description Binds an asset to its place in the outputs. */
         ManifestAsset: {
             output_name: string;
             /** @description The keys and indexes that lead from the output's value to the place; empty for the value itself. */
@@ -545,14 +545,14 @@ export interface components {
          * @enum {string}
          */
         ModelAvailability: "ready_local" | "ready_remote" | "downloadable" | "downloading" | "unavailable";
-        /** @description One page of the models that workflows may be given. */
+        /** @description One page of the models that workflows can use. */
         ModelCatalog: {
             /** @constant */
             version: "1";
-            /** @description Changes when the catalogue does. A client that sees it change between pages begins anew. */
+            /** @description Changes when the catalogue does. A client that sees it change between pages starts again. */
             catalog_revision: string;
             /**
-             * @description Whose models these are; `local` means this server's.
+             * @description The owner of the models; `local` means this server.
              * @enum {string}
              */
             scope: "local";
@@ -567,11 +567,11 @@ export interface components {
             /** @description The kind of model property that it fits, such as `language_model`. */
             compatibility: string;
             availability: components["schemas"]["ModelAvailability"];
-            /** @description Whether its provider is the one that the operator chose as the default. */
+            /** @description Whether the operator chose its provider as the default. */
             recommended: boolean;
             /** @enum {string} */
             scope: "local";
-            /** @description The provider that serves it, or null for one that is not served yet. */
+            /** @description The provider that serves it, or null if no provider serves it yet. */
             provider: string | null;
             /** @description The model's id with its provider. */
             id: string;
@@ -580,21 +580,21 @@ export interface components {
             /** @description The file in that repository, or null. */
             path: string | null;
             supported_tasks: string[];
-            /** @description Bytes, or null where it takes none or that is not known. */
+            /** @description Bytes, or null if it uses none or the size is unknown. */
             size_on_disk: number | null;
-            /** @description The value to put into a property or input that takes such a model; where that takes a text, its `id`. */
+            /** @description The value for a property or input of such a model; if that is a text, the `id`. */
             wire_value: {
-                /** @description The same as `compatibility` of the entry. Clients refuse an entry where it is another. */
+                /** @description The same as `compatibility` of the entry. Clients refuse an entry with another value. */
                 type: string;
             } & {
                 [key: string]: unknown;
             };
         };
-        /** @description Where the next page begins, or null on the last one. */
+        /** @description The start of the next page, or null on the last one. */
         NextCursor: string | null;
         /** @description The command takes no data. */
         NoData: Record<string, unknown>;
-        /** @description A node of the graph has a new status. There is one per node and status, whatever the number of its firings. */
+        /** @description A node of the graph has a new status. Each node and status has one event, regardless of the number of firings. */
         NodeStatusEvent: components["schemas"]["JobEventBase"] & {
             /** @constant */
             type: "node_status";
@@ -602,29 +602,29 @@ export interface components {
             node_type: string;
             /** @enum {string} */
             status: "pending" | "running" | "completed" | "failed" | "skipped";
-            /** @description How much is done, from 0 to 1, or null where that is not known. */
+            /** @description The completed part, from 0 to 1, or null if unknown. */
             progress: number | null;
-            /** @description Why the node failed, in words that are safe to show. Only with `failed`. Optional. */
+            /** @description The reason of the failure, as a text that is safe to show. Only with `failed`. Optional. */
             error?: string;
         };
-        /** @description One page of the types that flow between nodes, each with where it is used. */
+        /** @description One page of the types that flow between nodes, each with its uses. */
         NodeTypeInventory: {
             /** @constant */
             version: 1;
-            /** @description The revision of the node type registry. A client that sees it change between pages begins anew. */
+            /** @description The revision of the node type registry. A client that sees it change between pages starts again. */
             registry_revision: number;
             /**
              * @description The registry is loaded before the server listens.
              * @constant
              */
             registry_ready: true;
-            /** @description How many node types there are. */
+            /** @description The number of node types. */
             node_count: number;
-            /** @description How many types there are on all pages. */
+            /** @description The number of types on all pages. */
             type_count: number;
-            /** @description Where this page begins. */
+            /** @description The start of this page. */
             cursor: number;
-            /** @description Where the next page begins, or null on the last one. */
+            /** @description The start of the next page, or null on the last one. */
             next_cursor: number | null;
             /** @description Sorted by signature. */
             types: components["schemas"]["InventoryType"][];
@@ -633,9 +633,9 @@ export interface components {
         };
         /** @description An opaque identifier of well-formed Unicode. Clients must not derive routing, ownership or time from its format. */
         OpaqueId: string;
-        /** @description Where the page begins, taken from `next` of the previous page. Opaque. */
+        /** @description The start of the page, taken from `next` of the previous page. Opaque. */
         OptionalCursor: string | null;
-        /** @description An output has a value whose bytes are stored as an asset. Beside it `value` is the value as the frame `output_update` has it: a reference to the asset with what describes it, such as its width and height. Events that were stored before there was such a member lack it. */
+        /** @description An output has a value whose bytes are stored as an asset. `value` is the value as in the frame `output_update`: a reference to the asset with its properties, such as width and height. Events of earlier versions lack this member. */
         OutputAssetEvent: components["schemas"]["JobEventBase"] & {
             /** @constant */
             type: "output_update";
@@ -643,9 +643,9 @@ export interface components {
             asset: components["schemas"]["AssetReference"];
             value?: components["schemas"]["JsonValue"];
         };
-        /** @description An output of the workflow has a value: inline, or as an asset, beside which the value may stand with a reference in place of its bytes. */
+        /** @description An output of the workflow has a value: inline, or as an asset, optionally with the value in which a reference replaces the bytes. */
         OutputUpdateEvent: components["schemas"]["OutputValueEvent"] | components["schemas"]["OutputAssetEvent"];
-        /** @description An output has a value that is small enough to stand here. */
+        /** @description An output has a value that is small enough for the event. */
         OutputValueEvent: components["schemas"]["JobEventBase"] & {
             /** @constant */
             type: "output_update";
@@ -659,25 +659,25 @@ export interface components {
         Persistence: "job" | "session";
         /** @description The expected cost. */
         PreflightCost: {
-            /** @description The cost of what is known, or null where nothing is. */
+            /** @description The known part of the cost, or null if nothing is known. */
             amount: number | null;
             /** @description An ISO 4217 code, or null without an amount. */
             currency: string | null;
             /**
-             * @description Of a run that completes, by the prices that its models list. `exact`: prices per request alone, of nodes that certainly make one request each. `estimated`: with tokens that were counted, an answer's by the limit of the node or else taken to be 1,000, or with nodes of which that is not certain, as they may be skipped, tried again or held by a Catch: these are told with one request. `partial`: some nodes are not known. `unknown`: none is. A run that fails or is cancelled may cost less, and a provider may report another cost than its prices.
+             * @description The precision of the cost of a completed run, by the list prices of its models. `exact`: only prices per request, of nodes that certainly make one request each. `estimated`: with token counts, where an answer counts by the node's limit or else as 1,000; or with nodes that count as one request although they may be skipped, retried or caught by a Catch. `partial`: the cost of some nodes is unknown. `unknown`: the cost of all nodes is unknown. A run that fails or is cancelled may cost less, and a provider may report another cost than its prices.
              * @enum {string}
              */
             confidence: "exact" | "estimated" | "partial" | "unknown";
-            /** @description Ids of the nodes whose cost is not known. */
+            /** @description Ids of the nodes whose cost is unknown. */
             unknown_cost_nodes: string[];
-            /** @description Whether somebody has to approve the cost before the run. */
+            /** @description Whether a user has to approve the cost before the run. */
             approval_required: boolean;
         };
-        /** @description Something that is wrong (`error`) or worth knowing (`warning`). */
+        /** @description A problem (`error`) or useful information (`warning`). */
         PreflightIssue: {
             /** @enum {string} */
             severity: "warning" | "error";
-            /** @description `workflow_etag_mismatch`, `unknown_input`, `missing_input`, `input_type_mismatch`, `input_below_minimum`, `input_above_maximum`; `graph_` and the code of a workflow diagnostic: `graph_unknown_node`, `graph_duplicate_id`, `graph_missing_property`, `graph_dangling_edge`, `graph_unknown_handle`, `graph_type_mismatch`, `graph_fan_in`, `graph_illegal_cycle`, `graph_incomparable_scopes`, `graph_too_many_inputs`, `graph_too_many_outputs`, `graph_out_of_range`, `graph_invalid_expression`, as warnings `graph_unknown_property`, `graph_unknown_type`, `graph_ignored_handle`, `graph_unknown_name`, `graph_empty_graph`, `graph_unreachable_output`; of workflows that the run calls `called_workflow_not_found`, `called_workflow_invalid`, `called_workflow_unknown_input`, `called_workflow_missing_input`, `called_workflow_input_type_mismatch`, `called_workflow_input_below_minimum`, `called_workflow_input_above_maximum`, `called_workflow_too_deep`, as warnings `called_workflow_recursive`, `called_workflow_unknown`, `called_workflows_unchecked`; `tool_invalid` of agents; `execution_queue_full`, as warnings `execution_likely_queued`, `execution_capacity_unknown`; `over_budget`, an error where nothing is left to spend on models, else a warning; `more_issues` and `more_requirements` where there are too many to list, the latter an error where one of those is not met; where the preflight is kept with a job both as warnings, and also `more_unknown_cost_nodes`. Others may be added. */
+            /** @description `workflow_etag_mismatch`, `unknown_input`, `missing_input`, `input_type_mismatch`, `input_below_minimum`, `input_above_maximum`; `graph_` and the code of a workflow diagnostic: `graph_unknown_node`, `graph_duplicate_id`, `graph_missing_property`, `graph_dangling_edge`, `graph_unknown_handle`, `graph_type_mismatch`, `graph_fan_in`, `graph_illegal_cycle`, `graph_incomparable_scopes`, `graph_too_many_inputs`, `graph_too_many_outputs`, `graph_out_of_range`, `graph_invalid_expression`, as warnings `graph_unknown_property`, `graph_unknown_type`, `graph_ignored_handle`, `graph_unknown_name`, `graph_empty_graph`, `graph_unreachable_output`; of workflows that the run calls `called_workflow_not_found`, `called_workflow_invalid`, `called_workflow_unknown_input`, `called_workflow_missing_input`, `called_workflow_input_type_mismatch`, `called_workflow_input_below_minimum`, `called_workflow_input_above_maximum`, `called_workflow_too_deep`, as warnings `called_workflow_recursive`, `called_workflow_unknown`, `called_workflows_unchecked`; `tool_invalid` of agents; `execution_queue_full`, as warnings `execution_likely_queued`, `execution_capacity_unknown`; `over_budget`, an error if the budget for models is spent, else a warning; `more_issues` and `more_requirements` if there are too many to list, the latter an error if an omitted one is not met; if the preflight is kept with a job both as warnings, and also `more_unknown_cost_nodes`. Others may be added. */
             code: string;
             message: string;
             /** @description The node concerned, or null. */
@@ -686,57 +686,57 @@ export interface components {
             pin_name: string | null;
         };
         /**
-         * @description How much is checked. `static`: the graph and its inputs. `availability`: also that everything it requires is there. `execution`: also that the target is ready.
+         * @description The depth of the check. `static`: the graph and its inputs. `availability`: also that all its requirements are available. `execution`: also that the target is ready.
          * @enum {string}
          */
         PreflightLevel: "static" | "availability" | "execution";
-        /** @description Which run to check, and how thoroughly. */
+        /** @description The run to check, and the depth of the check. */
         PreflightRequest: {
             workflow_id: components["schemas"]["OpaqueId"];
             /** @description The workspace in which the workflow is looked up. Absent means the caller's own. */
             workspace_id?: string | null;
-            /** @description The etag that the client has seen. Another one is an issue, `workflow_etag_mismatch`. Absent means that any will do. */
+            /** @description The etag that the client has seen. Another one is an issue, `workflow_etag_mismatch`. Absent means any etag. */
             workflow_etag?: string | null;
             /**
-             * @description The version of the workflow interface that the client goes by. There is only 1. Absent means `1`.
+             * @description The version of the workflow interface that the client uses. Version 1 is the only one. Absent means `1`.
              * @enum {integer|null}
              */
             interface_version?: 1 | null;
             /**
-             * @description How much is checked, each level including those before it. Absent means `static`.
+             * @description The depth of the check, each level including the previous ones. Absent means `static`.
              * @enum {string|null}
              */
             level?: "static" | "availability" | "execution" | null;
-            /** @description Values of the workflow's inputs, by name. A null is a value where the input takes anything and is no stream; elsewhere it means that no value is given. Absent means none. */
+            /** @description Values of the workflow's inputs, by name. A null is a value if the input accepts any type and is no stream; otherwise it means that no value is given. Absent means none. */
             inputs?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Where the run would take place. Absent means this server. */
+            /** @description The target of the run. Absent means this server. */
             execution_target?: components["schemas"]["ExecutionTarget"] | null;
         };
-        /** @description Something that the run needs. */
+        /** @description A requirement of the run. */
         PreflightRequirement: {
             /** @enum {string} */
             kind: "provider" | "credential" | "model" | "node_pack" | "runtime" | "asset" | "worker" | "approval";
-            /** @description Unique together with `kind`. A longer one is cut, and ends in `…` and the SHA-256 of the whole. */
+            /** @description Unique together with `kind`. A longer id is cut, and ends in `…` and the SHA-256 of the whole. */
             id: string;
-            /** @description The name as people read it. A longer one is cut, and ends in `…`. */
+            /** @description The display name. A longer one is cut, and ends in `…`. */
             name: string;
             /**
-             * @description `unknown` where a read-only look did not tell in time.
+             * @description `unknown` if a read-only probe has no result in time.
              * @enum {string}
              */
             status: "available" | "missing" | "unavailable" | "downloading" | "unknown";
-            /** @description Whether the run cannot do without it. */
+            /** @description Whether the run cannot start without it. */
             blocking: boolean;
-            /** @description A sentence for people, or null. It never repeats what a probe was answered. */
+            /** @description A sentence for users, or null. It never repeats a probe's response. */
             message: string | null;
-            /** @description More about it, by kind. Optional. */
+            /** @description Details, by kind. Optional. */
             details?: {
                 [key: string]: unknown;
             };
         };
-        /** @description What a run would need, what stands in its way and what it would cost. Making it has no side effect. */
+        /** @description The requirements, problems and cost of a run. The check has no side effect. */
         PreflightSummary: {
             /** @constant */
             version: 1;
@@ -749,10 +749,10 @@ export interface components {
             issues: components["schemas"]["PreflightIssue"][];
             /** @description Merged by kind and id, and sorted by them. Empty at level `static`. */
             requirements: components["schemas"]["PreflightRequirement"][];
-            /** @description What the run would cost, or null where nothing of it has a price. Null at level `static`, where nobody is asked for prices. */
+            /** @description The expected cost of the run, or null if nothing in it has a price. Null at level `static`, which reads no prices. */
             cost: components["schemas"]["PreflightCost"] | null;
         };
-        /** @description Ask what a run would need, without any side effect. */
+        /** @description Check the requirements of a run, without any side effect. */
         PreflightWorkflowCommand: {
             /** @constant */
             command: "preflight_workflow";
@@ -760,7 +760,7 @@ export interface components {
             request_id: components["schemas"]["RequestId"];
             type?: components["schemas"]["ToleratedType"];
         };
-        /** @description What a run would need. */
+        /** @description The requirements, problems and cost of a run. */
         PreflightWorkflowReply: {
             /** @constant */
             type: "rpc_response";
@@ -769,26 +769,26 @@ export interface components {
             command: "preflight_workflow";
             result: components["schemas"]["PreflightSummary"];
         };
-        /** @description One thing that is wrong with a request. */
+        /** @description One problem of a request. */
         Problem: {
-            /** @description Where it is, as a JSON pointer into the request (`/body/params/name`, `/query/limit`). */
+            /** @description The place of the problem, as a JSON pointer into the request (`/body/params/name`, `/query/limit`). */
             path: string;
-            /** @description What is wrong, in one sentence. */
+            /** @description The problem, as one sentence. */
             message: string;
-            /** @description A stable word for the kind of problem, where one exists. */
+            /** @description A stable word for the kind of problem, if there is one. */
             code?: string;
         };
         /**
-         * @description `disabled` means that the operator switched it off, `unavailable` that this server does not have it.
+         * @description `disabled` means that the operator disabled it, `unavailable` that this server does not have it.
          * @enum {string}
          */
         ProfileState: "available" | "disabled" | "unavailable";
-        /** @description How a result came about, normalised and redacted. It never holds credentials, authorization headers, secrets of providers or unbounded media. */
+        /** @description The origin of a result, normalised and redacted. It never holds credentials, authorization headers, secrets of providers or unbounded media. */
         Provenance: {
             workflow_id: components["schemas"]["OpaqueId"];
             /** @description The etag of the graph that ran, or null for an inline graph. */
             workflow_revision: string | null;
-            /** @description The values of the workflow's inputs, by name. Bytes and encoded media above 16 KiB are told by `{type, content_type, size, sha256}`. So is an input whose JSON text, with those of the inputs before it, has more than a million bytes: by the size and the digest of that text, as `application/json`. */
+            /** @description The values of the workflow's inputs, by name. Bytes and encoded media above 16 KiB are described by `{type, content_type, size, sha256}`. So is an input whose JSON text, with those of the inputs before it, has more than a million bytes: by the size and the digest of that text, as `application/json`. */
             inputs: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
@@ -796,17 +796,17 @@ export interface components {
             providers: string[];
             /** @description The models that were called, as `provider/model`. */
             models: string[];
-            /** @description What the random numbers of the run were made from, or null where that is not known. */
+            /** @description The seed of the run's random numbers, or null if unknown. */
             seed: number | null;
         };
-        /** @description The body of a request refused before any handler saw it. */
+        /** @description The body of a request that is refused before any handler runs. */
         RefusedError: {
-            /** @description `Unauthorized`, `Remote access requires authentication`, `invalid_token`, or the reason that the identity provider gave. */
+            /** @description `Unauthorized`, `Remote access requires authentication`, `invalid_token`, or the identity provider's reason. */
             error: string;
         };
         /** @description Chosen by the client; correlates one command with exactly one `rpc_response`. It is not a job key. */
         RequestId: string;
-        /** @description Ask for the cancellation of a job. */
+        /** @description Request the cancellation of a job. */
         RequestJobCancellationCommand: {
             /** @constant */
             command: "request_job_cancellation";
@@ -814,7 +814,7 @@ export interface components {
             request_id: components["schemas"]["RequestId"];
             type?: components["schemas"]["ToleratedType"];
         };
-        /** @description What became of a cancellation. */
+        /** @description The outcome of a cancellation. */
         RequestJobCancellationReply: {
             /** @constant */
             type: "rpc_response";
@@ -823,22 +823,22 @@ export interface components {
             command: "request_job_cancellation";
             result: components["schemas"]["CancelJobResponse"];
         };
-        /** @description JSON-safe outputs and an explicit list of every durable asset that they refer to. Large media is referred to. In each value, in its keys and in the names of assets, secrets of 8 characters or more that the service knows are replaced by `[redacted]`. Output names and node ids stay as the workflow has them. Texts of a stream are freed of the owner's secrets as the one text that they are together; those of a list one by one. */
+        /** @description JSON-safe outputs and an explicit list of every durable asset that they refer to. Large media is stored by reference. In each value, in its keys and in the names of assets, secrets of 8 characters or more that the service knows are replaced by `[redacted]`. Output names and node ids stay as in the workflow. The texts of a stream are redacted as the one text that they form together; those of a list one by one. */
         ResultManifest: {
             /** @constant */
             version: 1;
             job_id: components["schemas"]["OpaqueId"];
             completed_at: components["schemas"]["Timestamp"];
-            /** @description By output name, as a run answers them: a list exactly when the workflow's interface declares that output `stream: true`. An output that got nothing is missing here; one whose value is null is null. */
+            /** @description By output name, in the form of a run's result: a list exactly when the workflow's interface declares that output `stream: true`. An output without a value is missing here; an output with the value null is null. */
             outputs: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
             assets: components["schemas"]["ManifestAsset"][];
-            /** @description What the job's calls of models cost, those included that failed half-way. Null where nothing of it has a price, and where it was paid in several currencies. */
+            /** @description The cost of the job's model calls, including those that failed half-way. Null if nothing in it has a price, and if it was paid in several currencies. */
             cost: components["schemas"]["CostActual"] | null;
             provenance: components["schemas"]["Provenance"];
         };
-        /** @description The value that a suspended job waits for. Name the waiting node by `node_id` or `name` where more than one waits. */
+        /** @description The value that a suspended job waits for. If more than one node waits, `node_id` or `name` selects the node. */
         ResumeJobRequest: {
             value: components["schemas"]["JsonValue"];
             /** @description The waiting node. */
@@ -846,7 +846,7 @@ export interface components {
             /** @description The name under which the value is awaited. */
             name?: string | null;
         };
-        /** @description The answer to an RPC command that failed, and to any command with a `request_id` that the server does not know or whose data is wrong, unless it is a job command. */
+        /** @description The answer to an RPC command that failed. It also answers a command with a `request_id` that the server does not know or whose data is wrong, unless it is a job command. */
         RpcErrorReply: {
             /** @constant */
             type: "rpc_response";
@@ -888,13 +888,13 @@ export interface components {
             code: string;
             message: string;
             retryable: boolean;
-            /** @description `SERVICE_UNAVAILABLE` where a retry may help, else equal to `code`. */
+            /** @description `SERVICE_UNAVAILABLE` if a retry may help, else equal to `code`. */
             apiCode: string;
             /** @description Every problem found, up to a hundred. Optional. */
             problems?: components["schemas"]["Problem"][];
-            /** @description True where more is wrong than the hundred problems that are listed. Optional. */
+            /** @description True if there are more problems than the hundred that are listed. Optional. */
             more_problems?: boolean;
-            /** @description The job that may have been stored, for a submission whose outcome is not known. Without it nothing was stored. Optional. */
+            /** @description The job that may be stored, for a submission whose outcome is not known. Without it nothing is stored. Optional. */
             job_id?: string | null;
         };
         /** @description Submit a job, at most once under its idempotency key. */
@@ -905,10 +905,10 @@ export interface components {
             request_id: components["schemas"]["RequestId"];
             type?: components["schemas"]["ToleratedType"];
         };
-        /** @description How the job is run. */
+        /** @description The execution options of the job. */
         SubmitJobOptions: {
             concurrent?: components["schemas"]["Concurrent"];
-            /** @description True: generated files are temporary, and the result manifest is what counts. Absent means `true`. */
+            /** @description True: generated files are temporary, and the result manifest is authoritative. Absent means `true`. */
             require_terminal_result?: boolean | null;
         };
         /** @description The job is persisted together with its idempotency record. */
@@ -925,16 +925,16 @@ export interface components {
             client_request_id: components["schemas"]["ClientRequestId"];
             idempotency_key: components["schemas"]["IdempotencyKey"];
             workflow_id: components["schemas"]["OpaqueId"];
-            /** @description The etag that the client has seen. The submission is refused where the workflow has another one. */
+            /** @description The etag that the client has seen. The submission is refused if the workflow has another one. */
             workflow_etag: string;
             /**
-             * @description The version of the workflow interface that the client goes by.
+             * @description The version of the workflow interface that the client uses.
              * @constant
              */
             interface_version: 1;
             /** @description The workspace in which the workflow is looked up. Absent means the caller's own. */
             workspace_id?: string | null;
-            /** @description Values of the workflow's inputs, by name. A null is a value where the input takes anything and is no stream; elsewhere it means that no value is given. Absent means none. */
+            /** @description Values of the workflow's inputs, by name. A null is a value if the input accepts any type and is no stream; otherwise it means that no value is given. Absent means none. */
             inputs?: {
                 [key: string]: unknown;
             } | null;
@@ -946,7 +946,7 @@ export interface components {
             client_request_id: components["schemas"]["ClientRequestId"];
             job_id: components["schemas"]["OpaqueId"];
             /**
-             * @description `queued` while the job waits for its turn, `accepted` from then on, whatever has become of it. A snapshot says more.
+             * @description `queued` while the job waits for capacity, `accepted` from then on, whatever its status is. A snapshot has the details.
              * @enum {string}
              */
             status: "accepted" | "queued";
@@ -955,7 +955,7 @@ export interface components {
             /** @description True: an equivalent request was accepted earlier under the same key, and this is its job. */
             duplicate: boolean;
             accepted_at: components["schemas"]["Timestamp"];
-            /** @description As much of the preflight as is kept with the job, the same as in its snapshots. */
+            /** @description The part of the preflight that is kept with the job, the same as in its snapshots. */
             preflight: components["schemas"]["PreflightSummary"];
         };
         /** @description Follow the events of a job, from any sequence on. */
@@ -966,7 +966,7 @@ export interface components {
             request_id: components["schemas"]["RequestId"];
             type?: components["schemas"]["ToleratedType"];
         };
-        /** @description The job as it is; its events follow as `job_event` frames. */
+        /** @description The current job; its events follow as `job_event` frames. */
         SubscribeJobReply: {
             /** @constant */
             type: "rpc_response";
@@ -975,17 +975,17 @@ export interface components {
             command: "subscribe_job";
             result: components["schemas"]["SubscribeJobResponse"];
         };
-        /** @description Which job to follow, and from where. */
+        /** @description The job to follow, and the start position. */
         SubscribeJobRequest: {
             job_id: components["schemas"]["OpaqueId"];
             /** @description The last sequence that the client has; 0 for none. Absent means `0`. */
             after_sequence?: number | null;
         };
-        /** @description The job as it is, and which events follow as `job_event` frames: the retained ones after the given sequence, then live ones. */
+        /** @description The current job, and the events that follow as `job_event` frames: the retained ones after the given sequence, then live ones. */
         SubscribeJobResponse: {
             job_id: components["schemas"]["OpaqueId"];
             requested_after_sequence: components["schemas"]["LastSequence"];
-            /** @description The first sequence that is replayed; null where nothing is missing, and where what is missing is not all kept any more. Then the snapshot stands for everything up to `replay_to_sequence`. */
+            /** @description The first sequence that is replayed. Null if no event is missing, and if some of the missing events are not kept any more. Then the snapshot stands for everything up to `replay_to_sequence`. */
             replay_from_sequence: number | null;
             replay_to_sequence: components["schemas"]["LastSequence"];
             snapshot: components["schemas"]["JobSnapshot"];
@@ -996,9 +996,9 @@ export interface components {
             version: 1;
             /** @description The path, `/api/storage/temp/…`, that inputs of a run may refer to. */
             uri: string;
-            /** @description The file's name as it was sent, without folders and control characters, at most 255 characters; `file` and an ending where there was none. */
+            /** @description The file's name as sent, without folders and control characters, at most 255 characters; without one, `file` and an extension. */
             name: string;
-            /** @description The MIME type, of the bytes where they tell it, else as it was sent. */
+            /** @description The MIME type, detected from the bytes if possible, else as sent. */
             content_type: string;
             /** @description Bytes. */
             size: number;
@@ -1024,20 +1024,20 @@ export interface components {
             /** @description The name of the enumeration or record that the type stands for, or null. */
             type_name: string | null;
         };
-        /** @description What one node of a suspended job waits for. */
+        /** @description The input that one node of a suspended job waits for. */
         WaitingFor: {
-            /** @description The waiting node; it may be named when the job is resumed, as it stands here or in the graph. */
+            /** @description The waiting node. To resume the job, name it as here or as in the graph. */
             node_id: string;
             /**
-             * @description `approval`: a decision of a person. `value`: a value from outside. `delay`: the passing of time, which needs no answer.
+             * @description `approval`: a user's decision. `value`: a value from outside. `delay`: a time, which needs no answer.
              * @enum {string}
              */
             kind: "approval" | "value" | "delay";
-            /** @description The name under which a value is awaited, or null. It may be given as it stands here or in the graph. */
+            /** @description The name of the awaited value, or null. To resume the job, give it as here or as in the graph. */
             name: string | null;
-            /** @description What to show to the person who is asked, or null. */
+            /** @description A text to show to the user who decides, or null. */
             message: string | null;
-            /** @description The JSON schema (2020-12, without formats) that the value must satisfy, or null where anything is accepted. What it holds of known secrets is redacted here, and counts when a value is judged. A node with a schema that can judge nothing fails with `bad_schema`. */
+            /** @description The JSON schema (2020-12, without formats) that the value must satisfy, or null if any value is accepted. Known secrets in it are redacted here, but apply in validation. A node with an unusable schema fails with `bad_schema`. */
             schema: {
                 [key: string]: unknown;
             } | null;
@@ -1049,11 +1049,11 @@ export interface components {
             worker_id: components["schemas"]["OpaqueId"];
             concurrent?: components["schemas"]["Concurrent"];
         };
-        /** @description Something about a graph that keeps it from running (`error`) or that its author should know (`warning`). */
+        /** @description A problem that keeps a graph from running (`error`), or a hint for its author (`warning`). */
         WorkflowDiagnostic: {
             /** @enum {string} */
             severity: "warning" | "error";
-            /** @description A stable word: `unknown_node`, `duplicate_id`, `missing_property`, `dangling_edge`, `unknown_handle`, `type_mismatch`, `fan_in`, `illegal_cycle`, `incomparable_scopes`, `too_many_inputs` (a node has more than 20,000 dynamic inputs), `too_many_outputs` (a node has more than 20,000 outputs), `out_of_range` (an own value outside of a property's limits or choices), `invalid_expression` (a formula, code, pattern, path, template or schema that cannot be read); as warnings `unknown_property` (a key of `data` that is nearly a property), `unknown_type` (a dynamic input or output of a type that does not exist), `ignored_handle` (a dynamic input or output that the node type cannot have), `unknown_name` (a name in a text such as a template that no input has), `empty_graph` and `unreachable_output` (what a node gives reaches no output node); or one that is added later. */
+            /** @description A stable word: `unknown_node`, `duplicate_id`, `missing_property`, `dangling_edge`, `unknown_handle`, `type_mismatch`, `fan_in`, `illegal_cycle`, `incomparable_scopes`, `too_many_inputs` (a node has more than 20,000 dynamic inputs), `too_many_outputs` (a node has more than 20,000 outputs), `out_of_range` (a value in the graph is outside of a property's limits or choices), `invalid_expression` (a formula, code, pattern, path, template or schema that cannot be parsed); as warnings `unknown_property` (a key of `data` that is nearly a property), `unknown_type` (a dynamic input or output of a type that does not exist), `ignored_handle` (a dynamic input or output that the node type cannot have), `unknown_name` (a name in a text such as a template that no input has), `empty_graph` and `unreachable_output` (the outputs of a node reach no output node); or one that is added later. */
             code: string;
             message: string;
             /** @description The node concerned, or null. Optional. */
@@ -1071,25 +1071,25 @@ export interface components {
             name: string;
             description: string;
             type: components["schemas"]["TypeMetadata"];
-            /** @description Whether a run must be given a value, because the workflow has none of its own. */
+            /** @description Whether a run needs a value, because the workflow has no default. */
             required: boolean;
-            /** @description The value where none is given; null where there is none. */
+            /** @description The default value; null if there is none. */
             default: string | number | boolean | null | unknown[] | Record<string, unknown>;
-            /** @description The least number that is accepted. Optional. */
+            /** @description The minimum of a number. Optional. */
             min?: number;
-            /** @description The greatest number that is accepted. Optional. */
+            /** @description The maximum of a number. Optional. */
             max?: number;
             /** @description Whether values may be sent while the job runs, with `stream_input`. Optional; absent means that they may not. */
             stream?: boolean;
         };
-        /** @description What a workflow takes and gives, derived by the server from its graph. A graph that cannot run has diagnostics of severity `error`, and as much of its interface as can be told. */
+        /** @description The inputs and outputs of a workflow, derived by the server from its graph. A graph that cannot run has diagnostics of severity `error`, and the derivable part of its interface. */
         WorkflowInterface: {
             /** @constant */
             version: 1;
             workflow_id: components["schemas"]["OpaqueId"];
             etag: components["schemas"]["WorkflowEtag"];
             /**
-             * @description Who derived it.
+             * @description The side that derived it.
              * @constant
              */
             source: "server";
@@ -1097,27 +1097,27 @@ export interface components {
             outputs: components["schemas"]["WorkflowOutput"][];
             diagnostics: components["schemas"]["WorkflowDiagnostic"][];
         };
-        /** @description Why one interface could not be read. */
+        /** @description The reason why one interface could not be read. */
         WorkflowInterfaceError: {
             workflow_id: components["schemas"]["OpaqueId"];
             /**
-             * @description `workflow_not_found` also for one that belongs to somebody else.
+             * @description `workflow_not_found` also for one that belongs to another user.
              * @enum {string}
              */
             code: "workflow_not_found" | "invalid_graph";
             message: string;
         };
-        /** @description Which workflows' interfaces to read at once. */
+        /** @description The workflows whose interfaces to read. */
         WorkflowInterfacesRequest: {
             /** @description Workflow ids, without repetition. */
             ids: components["schemas"]["OpaqueId"][];
             /**
-             * @description The version of the interface record. There is only 1. Absent means `1`.
+             * @description The version of the interface record. Version 1 is the only one. Absent means `1`.
              * @enum {integer|null}
              */
             version?: 1 | null;
         };
-        /** @description The interfaces that could be read, in the order asked, and the reasons why the others could not. */
+        /** @description The interfaces that could be read, in the order of the request, and the reasons for the others. */
         WorkflowInterfacesResponse: {
             interfaces: components["schemas"]["WorkflowInterface"][];
             errors: components["schemas"]["WorkflowInterfaceError"][];
@@ -1130,13 +1130,13 @@ export interface components {
             name: string;
             description: string;
             type: components["schemas"]["TypeMetadata"];
-            /** @description Whether there may be any number of values; then the run's output is a list. */
+            /** @description Whether it gives any number of values; then the run's output is a list. */
             stream: boolean;
-            /** @description How the values of a stream belong together: `items` for values of their own, `text` for pieces of one text. Optional. */
+            /** @description How the values of a stream belong together: `items` for separate values, `text` for pieces of one text. Optional. */
             stream_kind?: string;
         };
         /**
-         * @description How a client presents the workflow: as a form that is run, as a chat, or as a small app. It has no meaning for a run.
+         * @description The presentation of the workflow in a client: as a form that is run, as a chat, or as a small app. It has no meaning for a run.
          * @enum {string}
          */
         WorkflowRunMode: "workflow" | "chat" | "app";
@@ -1145,7 +1145,7 @@ export interface components {
             id: components["schemas"]["OpaqueId"];
             name: string;
             description: string;
-            /** @description The workflow's `etag`. An interface that was read under the same revision is still the right one. */
+            /** @description The workflow's `etag`. A client may reuse an interface that it read under the same revision. */
             revision: components["schemas"]["WorkflowEtag"];
             /** @description The revision of the node type registry; interfaces may change with it. */
             registry_revision: number;

@@ -27,8 +27,7 @@ export const assetPackageHandlers: AssetPackageHandlers = {
 
   async getAssetPackageFile({ path: { path }, query, headers }) {
     if (!isObjectKey(path)) {
-      const message =
-        'must be segments between single slashes, without dot segments, backslashes and control characters'
+      const message = 'must be segments between single slashes, without dot segments, backslashes or control characters'
       throw new ServiceError('INVALID_REQUEST', { problems: [{ path: '/path/path', message }] })
     }
     const file = findPackageFile(path)

@@ -24,7 +24,7 @@ export function requireObjectKey(key: string, path = '/path/key'): void {
   if (!isObjectKey(key))
     throw invalidInputError(
       path,
-      'must be segments between single slashes, of 255 bytes at most, without dot segments, backslashes and control characters',
+      'must be segments between single slashes, of 255 bytes at most, without dot segments, backslashes or control characters',
     )
 }
 
