@@ -87,7 +87,7 @@ export interface components {
         CapabilityLimits: {
             /** @description The maximum number of ids in a request with several. */
             max_rpc_batch: number;
-            /** @description The maximum size of inline media. Media in results and events that is written as text, base64 or a base64 `data:` URL, and is larger than this many bytes of that text, travels by reference. Bytes always do. Other texts and structured values are not media: they stay inline, whatever their size. */
+            /** @description The maximum size of inline media. Media in results and events that is text, base64 or a base64 `data:` URL travels by reference above this many bytes of that text. Bytes always do. Other texts and structured values are not media: they stay inline, whatever their size. */
             max_inline_bytes: number;
             max_upload_bytes: number;
             /** @description The maximum total of the temporary files of one user in bytes, in all workspaces. Null or absent if there is no limit. */
@@ -243,7 +243,7 @@ export interface components {
             command: "get_workflow_interfaces";
             result: components["schemas"]["WorkflowInterfacesResponse"];
         };
-        /** @description Identifies one logical submission within the caller's user and workspace and the advertised retention. Requests are equivalent if they differ only in `client_request_id`, the order of keys, and properties that are absent, null, or equal to the default. That applies to the properties of the request, not to the members of `inputs`, because the key is looked up before the workflow. An input that is absent, one that is null and one with the workflow's own value make three different requests, and so do bytes and their base64 text. */
+        /** @description Identifies one logical submission within the caller's user and workspace and the advertised retention. Requests are equivalent if they differ only in `client_request_id`, the order of keys, and properties that are absent, null, or equal to the default. That applies to the properties of the request, not to the members of `inputs`, because the key is looked up before the workflow. An input that is absent, one that is null and one with the workflow's own value make three different requests. So do bytes and their base64 text. */
         IdempotencyKey: string;
         /** @description One use of a type. */
         InventoryExample: {
