@@ -197,7 +197,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   }
 
   #keepJournal(stored: JobJournal): JobJournal {
-    if (this.#loadedJournal === null) this.#inputCounts.addEarlierChanges(stored.updates_weight)
+    if (this.#loadedJournal === null) this.#inputCounts.addEarlierChanges(stored.inputs.updates_weight)
     this.#loadedJournal ??= stored
     if (this.#loadedJournal.isUnloaded) this.#loadedJournal.reload(stored)
     return this.#loadedJournal
@@ -265,7 +265,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
 
   #createQueuedInputs(): QueuedJobInputs {
     const { params, inputs } = this.journal
-    return new QueuedJobInputs(this.plan, params, this.#options.fed, inputs, this.row.started_at !== null)
+    return new QueuedJobInputs(this.plan, params, this.#options.fed, inputs.values, this.row.started_at !== null)
   }
 
   // — the journal of the run —

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Plan } from '../../src/engine/compile/compiler.ts'
-import type { JournaledFiring } from '../../src/jobs/journal/job-journal.ts'
+import type { JournaledFiring } from '../../src/jobs/journal/stored-firing.ts'
 import { decideReuseSteps } from '../../src/jobs/retry/firing-reuse.ts'
 import { graph, item, node, output, planOf, sink, source, testType, value, withTypes } from '../engine/kit.ts'
 

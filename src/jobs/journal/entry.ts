@@ -42,5 +42,36 @@ export type JournalEntry =
   /** The job has published a value of an output for the first time, which has no other entry: it has made progress since the recovery. */
   | readonly ['told']
 
+/** An entry about a firing. */
+export type FiringEntry = Extract<
+  JournalEntry,
+  readonly ['start' | 'attempt' | 'step' | 'done' | 'item' | 'end' | 'wait' | 'answer', ...unknown[]]
+>
+
+/** An entry about an input that the job was sent. */
+export type InputEntry = Extract<JournalEntry, readonly ['push' | 'close' | 'update', ...unknown[]]>
+
+/** Any other entry, about the job as a whole. */
+export type JobEntry = Exclude<JournalEntry, FiringEntry | InputEntry>
+
+const FIRING_ENTRY_KINDS: ReadonlySet<JournalEntry[0]> = new Set<FiringEntry[0]>([
+  'start',
+  'attempt',
+  'step',
+  'done',
+  'item',
+  'end',
+  'wait',
+  'answer',
+])
+
+export function isFiringEntry(entry: JournalEntry): entry is FiringEntry {
+  return FIRING_ENTRY_KINDS.has(entry[0])
+}
+
+export function isInputEntry(entry: JournalEntry): entry is InputEntry {
+  return entry[0] === 'push' || entry[0] === 'close' || entry[0] === 'update'
+}
+
 /** A redacted event and its frame. */
 export type EventWithFrame = readonly [event: EventBody, frame: EventFrame]

@@ -5,7 +5,7 @@ import { ServiceError } from '../../errors.ts'
 import { MemoryUnavailableError } from '../../payloads/fair-memory-account.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 import { isSmallValue } from '../../shared/value-size.ts'
-import type { JournalEntry } from './entry.ts'
+import type { FiringEntry, JournalEntry } from './entry.ts'
 
 /** A reservation reports changes of at least this many bytes. Small journals never ask the account for memory. */
 const REPORTED_BYTES = 1_048_576
@@ -31,26 +31,6 @@ export interface FiringMemoryAccount {
   readonly largest: number
   /** Adds `bytes` to what an owner holds; they may be negative. It returns false, and takes nothing, where there is no room for more. */
   change(owner: string, bytes: number): boolean
-}
-
-type FiringEntry = Extract<
-  JournalEntry,
-  readonly ['start' | 'attempt' | 'step' | 'done' | 'item' | 'end' | 'wait' | 'answer', ...unknown[]]
->
-
-const FIRING_ENTRY_KINDS: ReadonlySet<JournalEntry[0]> = new Set<FiringEntry[0]>([
-  'start',
-  'attempt',
-  'step',
-  'done',
-  'item',
-  'end',
-  'wait',
-  'answer',
-])
-
-export function isFiringEntry(entry: JournalEntry): entry is FiringEntry {
-  return FIRING_ENTRY_KINDS.has(entry[0])
 }
 
 /** Estimates the bytes of a firing without its entries. */

@@ -5,8 +5,8 @@ import type { Plan } from '../../engine/compile/compiler.ts'
 import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { ServiceError } from '../../errors.ts'
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
-import type { FiringReuse, JournaledFiring } from '../journal/job-journal.ts'
 import { type FiringName, parseCallIndex, parseFiringName } from '../journal/run-journal.ts'
+import type { FiringReuse, JournaledFiring } from '../journal/stored-firing.ts'
 import { DownstreamFirings } from './downstream-firings.ts'
 
 /** A workflow that the job has called. */

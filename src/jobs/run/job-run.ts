@@ -60,7 +60,7 @@ export class JobRun {
       sharedMemory: parts.shared_memory,
       journal: new RunJournal(parts.journalHost, jobJournal.isBlank),
       ...(parts.seed === null ? {} : { seed: parts.seed }),
-      updates: [...jobJournal.updates],
+      updates: [...jobJournal.inputs.updates],
       loadPlan: parts.loadPlan,
       estimatePlanBytes: parts.bytesOf,
     })
@@ -74,7 +74,7 @@ export class JobRun {
   start(): void {
     const { plan, jobJournal, acceptsStreamInput, deadline, onDeadline, journalHost } = this.#parts
     // Inputs that came earlier are pushed before the first node fires.
-    for (const input of jobJournal.inputs) {
+    for (const input of jobJournal.inputs.values) {
       if (input[0] === 'push') this.#run.pushInput(input[1], LazyValue.toUnread(input[2], this.#parts.readInput))
       else this.#run.endInput(input[1])
     }

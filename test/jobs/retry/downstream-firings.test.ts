@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { FiringHistory } from '../../../src/engine/durability/journal.ts'
-import type { FiringReuse } from '../../../src/jobs/journal/job-journal.ts'
+import type { FiringReuse } from '../../../src/jobs/journal/stored-firing.ts'
 import { decideReuseSteps } from '../../../src/jobs/retry/firing-reuse.ts'
 import { runToCompletion } from '../../../src/shared/time-slices.ts'
 import { control, graph, item, node, output, planOf, source, testType, value, withTypes } from '../../engine/kit.ts'

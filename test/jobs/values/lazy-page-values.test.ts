@@ -87,7 +87,7 @@ test('very many inputs of a job stay in pages and files', () =>
     await memory.spill(AbortSignal.timeout(60_000))
     await store.write((tx) => memory.write(tx, 1, memory.stagedCount))
     const { inputs } = runToCompletion(JobJournal.loadSteps(store, tools, KEY))!
-    const values = inputs.map(([, , value]) => value)
+    const values = inputs.values.map(([, , value]) => value)
     const inMemory = values.filter((value) => !(value instanceof LazyValue))
     assert.ok(inMemory.length > 0 && inMemory.length < 60, `${inMemory.length} values are in memory`)
     for (const [at, value] of values.entries()) assert.ok(LazyValue.resolve(value) === long(at), `value ${at}`)
