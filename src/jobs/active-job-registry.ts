@@ -19,7 +19,7 @@ import { requireAcceptedPlan, requireRunnablePlan } from '../workflows/invalid-g
 import type { CompiledWorkflowGraph, PlanCache } from '../workflows/plan-cache.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type ActiveJobHost, type ActiveJobParts, type HistoryWriteFailure } from './active-job.ts'
-import type { AdditionalWrite } from './commit/job-writer.ts'
+import type { AdditionalWrite } from './commit/commit-range.ts'
 import { GraphMemoryAccount, isSmallGraph } from './graph-memory-account.ts'
 import { PublishedHistory } from './history/published-history.ts'
 import type { FiringMemoryAccount } from './journal/firing-memory-account.ts'

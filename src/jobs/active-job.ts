@@ -21,7 +21,10 @@ import type { Platform } from '../platform.ts'
 import type { TimeSliceScheduler } from '../shared/time-slices.ts'
 import type { CompiledWorkflowGraph } from '../workflows/plan-cache.ts'
 import type { ActiveJobCommand } from './commit/command-queue.ts'
-import { type AdditionalWrite, JobWriter } from './commit/job-writer.ts'
+import type { AdditionalWrite } from './commit/commit-range.ts'
+import { writeResultParts, writeRowsEarly } from './commit/early-writes.ts'
+import { JobWriter } from './commit/job-writer.ts'
+import { JobTimestamps } from './history/job-timestamps.ts'
 import { buildJobUpdateFrame } from './history/job-update-frame.ts'
 import { PublishedHistory } from './history/published-history.ts'
 import { terminateJob } from './history/terminal-event.ts'
@@ -146,15 +149,13 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   #publishedHistory: PublishedHistory | null = null
   /** Whether the job was recovered, and has recorded no entry since. */
   #isIdleSinceRecovery = false
-  #messageCount = 0
   #forcedEnding: JobEnding | null = null
   /** An ending that overrides the outcome of the run. */
   #fatalEnding: JobEnding | null = null
   #isDetached = false
   /** The end of the time limit, by the steady clock; null: no limit. */
   #deadline: number | null = null
-  /** The last timestamp given out. */
-  #lastTimestamp: string
+  readonly #timestamps: JobTimestamps
 
   constructor(parts: ActiveJobParts, host: ActiveJobHost) {
     const { row } = parts
@@ -168,26 +169,30 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     if (parts.journal) this.#keepJournal(parts.journal)
     this.#publishedHistory = parts.publishedHistory ?? null
     this.#host = host
-    this.#lastTimestamp = row.updated_at > row.created_at ? row.updated_at : row.created_at
+    this.#timestamps = new JobTimestamps(row, host.platform)
     this.#publisher = host.publisherOf(row)
     this.#publication = new OutputPublication(row, parts.plan, this.#publisher)
-    this.#writer = new JobWriter(
-      {
-        row,
-        unstored: parts.unstored,
-        hasFollower: parts.hasFollower,
-        journal: () => this.#loadedJournal ?? this.journal,
-        loadedJournal: () => this.#loadedJournal,
+    const job = this
+    const journal = {
+      get loaded() {
+        return job.#loadedJournal
       },
-      {
-        events: host.events,
-        timestamp: () => this.#timestamp(),
-        onCommitted: () => this.#onCommitted(),
-        onCommandsRefused: () => this.#onCommandsRefused(),
-        onCommandsDecided: () => this.#onCommandsDecided(),
-        onWriteFailed: (cause) => this.#onWriteFailed(cause),
+      get writable() {
+        return job.#loadedJournal ?? job.journal
       },
-    )
+    }
+    this.#writer = new JobWriter({
+      events: host.events,
+      row,
+      unstored: parts.unstored,
+      hasFollower: parts.hasFollower,
+      timestamps: this.#timestamps,
+      journal: () => journal,
+      onCommitted: () => this.#onCommitted(),
+      onCommandsRefused: () => this.#onCommandsRefused(),
+      onCommandsDecided: () => this.#onCommandsDecided(),
+      onWriteFailed: (cause) => this.#onWriteFailed(cause),
+    })
   }
 
   /** @throws SERVICE_UNAVAILABLE where the journal cannot be read now: the job leaves the process, and is continued later */
@@ -226,7 +231,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
 
   /** The number of frames that a follower from the start would have received. */
   get message_count(): number {
-    return this.#messageCount
+    return this.#writer.message_count
   }
 
   /** Accepts inputs for the job, running or queued; null where the job cannot run any more. */
@@ -426,7 +431,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
       this.#host.onReleased(this)
       return
     }
-    row.started_at ??= this.#timestamp()
+    row.started_at ??= this.#timestamps.next()
     this.#clearWaits()
     this.#changeState(nextStatus(row.status, 'resume') === null ? 'start' : 'resume')
     this.#appendStatus('running', null, buildJobUpdateFrame(this.row))
@@ -533,7 +538,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     return this.#writer.command({
       journalEntry: () => null,
       stage: () => {
-        before = { messages: this.#messageCount, deadline: this.#host.deadlines.get(this.row.key) }
+        before = { messages: this.#writer.message_count, deadline: this.#host.deadlines.get(this.row.key) }
         if (this.#isCancellable) this.#requestCancellation()
       },
       apply: () => {
@@ -541,7 +546,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
       },
       rollBack: () => {
         if (before === undefined) return
-        this.#messageCount = before.messages
+        this.#writer.message_count = before.messages
         if (before.deadline !== undefined) this.#host.deadlines.set(this.row.key, before.deadline)
       },
     })
@@ -569,7 +574,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   /** Ends a job that is not running because its stored data is damaged. `retryable`: a retry does not need the damaged data. */
   endDamaged(retryable: boolean): void {
     this.#host.log.error({ job_id: this.row.id }, 'stored data of a job is damaged: the job ends')
-    this.#writer.keepHistory()
+    this.feed.canTrim = false
     this.end(createDamagedEnding(retryable))
   }
 
@@ -684,23 +689,16 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
         journal: () => this.journal,
         ready: this.#largeValuePreparer?.result ?? null,
         sequence: this.feed.sequence + 1,
-        now: this.#timestamp(),
+        now: this.#timestamps.next(),
       },
       ending,
     )
     this.append(event, frame)
   }
 
-  /** The current time, but never earlier than the timestamp before, even where the system clock was set back. */
-  #timestamp(): string {
-    const now = this.#host.platform.timestamp()
-    if (now > this.#lastTimestamp) this.#lastTimestamp = now
-    return this.#lastTimestamp
-  }
-
   #changeState(trigger: JobTrigger): void {
     this.row.status = requireNextStatus(this.row.status, trigger)
-    this.row.updated_at = this.#timestamp()
+    this.row.updated_at = this.#timestamps.next()
   }
 
   // — events and frames —
@@ -708,14 +706,10 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   /** Stages a durable event, which is committed in this turn of the event loop together with the row. */
   append(event: EventBody, frame: EventFrame | null): void {
     this.#writer.append(event, frame)
-    // So the next process gives no earlier timestamp. The row of a job that has ended was built before.
-    if (!this.terminal) this.row.updated_at = this.#lastTimestamp
-    if (frame) this.#messageCount++
   }
 
   /** Sends a frame to the current followers only. */
   provisional(frame: () => JobFrame): void {
-    this.#messageCount++
     this.#writer.provisional(frame)
   }
 
@@ -744,7 +738,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   }
 
   #openLargeValuePreparer(): LargeValuePreparer {
-    const { plan, user: owner } = this
+    const { row, plan, user: owner } = this
     const { slices } = this.#host
     this.#largeValuePreparer ??= new LargeValuePreparer({
       plan,
@@ -752,9 +746,9 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
       publisher: this.#publisher,
       slices,
       owner,
-      writeEarly: (extras) => this.#writer.writeEarly(extras),
+      writeEarly: (extras) => writeRowsEarly(this.#writer, row, extras),
       manifest: (large) => this.#buildManifest(large),
-      writeResult: (parts) => this.#writer.writeResult(parts),
+      writeResult: (parts) => writeResultParts(this.#writer, row, parts),
     })
     return this.#largeValuePreparer
   }
@@ -768,7 +762,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
       publication: this.#publication,
       spending,
       ...large,
-      completed_at: this.#timestamp(),
+      completed_at: this.#timestamps.next(),
     })
   }
 
@@ -861,7 +855,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
 
   /** Detaches a suspended job again whose commands could not be stored. */
   #onCommandsRefused(): void {
-    if (this.row.status !== 'paused' || this.#isDetached || this.#run || this.#writer.hasCommands) return
+    if (this.row.status !== 'paused' || this.#isDetached || this.#run) return
     this.#isDetached = true
     this.#writer.suspend()
     this.#host.onDetached(this, null)

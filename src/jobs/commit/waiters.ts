@@ -50,3 +50,25 @@ export class CommitWaiters {
     return sequence === null ? this.#feed.hasEnded : this.#feed.committed >= sequence
   }
 }
+
+/** Promises of callers that wait until all changes so far are committed, in their order. */
+export class FlushWaiters {
+  #waiters: { resolve(): void; reject(error: unknown): void }[] = []
+
+  get count(): number {
+    return this.#waiters.length
+  }
+
+  add(): Promise<void> {
+    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
+  }
+
+  /** Resolves the first `count` promises, all by default. */
+  resolve(count = this.#waiters.length): void {
+    for (const { resolve } of this.#waiters.splice(0, count)) resolve()
+  }
+
+  rejectAll(error: unknown): void {
+    for (const { reject } of this.#waiters.splice(0)) reject(error)
+  }
+}

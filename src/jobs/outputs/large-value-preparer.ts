@@ -6,7 +6,7 @@ import { estimateSize } from '../../engine/node-api/values/measure.ts'
 import { cachedJsonText, cacheJsonTextSteps, stringifyWithCachedMembers } from '../../shared/incremental-json.ts'
 import { chunkText } from '../../shared/text-chunks.ts'
 import type { Steps, TimeSliceScheduler } from '../../shared/time-slices.ts'
-import type { AdditionalWrite } from '../commit/job-writer.ts'
+import type { AdditionalWrite } from '../commit/commit-range.ts'
 import { describeLargeInputsSteps } from './input-provenance.ts'
 import {
   checkOutputSizes,

@@ -8,7 +8,7 @@ import { estimateSize } from '../../engine/node-api/values/measure.ts'
 import { MAX_RUN_OUTPUT_BYTES } from '../../engine/runtime/run/outputs.ts'
 import { cachedJsonText, cacheJsonTextSteps, stringifyLongTextSteps } from '../../shared/incremental-json.ts'
 import type { Steps } from '../../shared/time-slices.ts'
-import type { AdditionalWrite } from '../commit/job-writer.ts'
+import type { AdditionalWrite } from '../commit/commit-range.ts'
 import type { RedactingTextStream } from '../run/chunk-redactor.ts'
 
 /** The position of an output value. */

@@ -20,3 +20,8 @@ export function toTransientFault(cause: unknown): ServiceError | null {
   if (TRANSIENT_FILE_CODES.test(code)) return new TransientFileError(cause)
   return code.startsWith('SQLITE_') && !isDamagedFile(cause) ? new ServiceError('SERVICE_UNAVAILABLE', { cause }) : null
 }
+
+/** The error for a fault that the caller takes for transient: SERVICE_UNAVAILABLE, unless the cause has a code already. */
+export function toServiceUnavailable(cause: unknown): ServiceError {
+  return cause instanceof ServiceError ? cause : new ServiceError('SERVICE_UNAVAILABLE', { cause })
+}

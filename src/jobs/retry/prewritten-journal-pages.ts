@@ -2,9 +2,9 @@
 // removal until the transaction that stores the job. So the sweep removes the pages that a crash or a full disk leaves behind.
 import { cancelJobRemoval, scheduleJobRemoval } from '../../db/jobs/removal.ts'
 import type { Store } from '../../db/store.ts'
-import { ServiceError } from '../../errors.ts'
 import type { ActiveJob } from '../active-job.ts'
 import type { JobJournal } from '../journal/job-journal.ts'
+import { toServiceUnavailable } from '../recovery/transient-faults.ts'
 import { FIRST_ATTEMPT } from '../submission/new-job.ts'
 
 /** The prewritten pages of all jobs that are about to be stored. */
@@ -54,7 +54,7 @@ export class PrewrittenJournalPages implements Disposable {
         await this.#writePart(journal)
     } catch (cause) {
       journal.discard()
-      throw cause instanceof ServiceError ? cause : new ServiceError('SERVICE_UNAVAILABLE', { cause })
+      throw toServiceUnavailable(cause)
     }
   }
 
