@@ -1,77 +1,23 @@
-// The jobs that this process holds, running or queued, and the services that they use. Suspended and ended jobs are in the database only.
+// The jobs that this process holds, running or queued. Suspended and ended jobs are in the database only.
 import type { JobSnapshot } from '../../generated/types.ts'
 import type { DueJob } from '../db/jobs/rows.ts'
 import { type OwnerScope, ownerScopeKey, userShareKey } from '../db/owner-scope.ts'
 import type { JobTable } from '../db/schema.ts'
-import type { Store } from '../db/store.ts'
-import type { Plan } from '../engine/compile/compiler.ts'
-import type { NodeServices, ReserveCost } from '../engine/node-api/node-services.ts'
-import { NodeError } from '../engine/node-api/node-type.ts'
-import type { ProcessMemoryAccount } from '../engine/runtime/run/memory-account.ts'
-import { isDamagedDataError, ServiceError } from '../errors.ts'
-import type { EventLog } from '../events/log.ts'
-import type { Log } from '../log.ts'
-import type { Platform } from '../platform.ts'
 import { ChurnMap } from '../shared/churn-map.ts'
-import type { TimeSliceScheduler } from '../shared/time-slices.ts'
-import type { Cipher } from '../vault/vault.ts'
-import { requireAcceptedPlan, requireRunnablePlan } from '../workflows/invalid-graph-error.ts'
-import type { CompiledWorkflowGraph, PlanCache } from '../workflows/plan-cache.ts'
-import type { WorkflowService } from '../workflows/service.ts'
-import { ActiveJob, type ActiveJobHost, type ActiveJobParts, type HistoryWriteFailure } from './active-job.ts'
+import { ActiveJob, type ActiveJobHost } from './active-job.ts'
+import type { ActiveJobParts } from './active-job-components.ts'
 import type { AdditionalWrite } from './commit/commit-range.ts'
 import { GraphMemoryAccount, isSmallGraph } from './graph-memory-account.ts'
-import { PublishedHistory } from './history/published-history.ts'
-import type { FiringMemoryAccount } from './journal/firing-memory-account.ts'
-import { JournalLoader } from './journal/loader.ts'
-import type { OutputPublisher } from './outputs/publication.ts'
+import { createJobContext, type JobContext, type JobContextParts } from './job-context.ts'
 import { JobQueue, type QueueLimits } from './queue.ts'
-import { toTransientFault } from './recovery/transient-faults.ts'
-import { UnreadableJobs } from './recovery/unreadable-jobs.ts'
-import type { JobModelUsage } from './run/model-usage.ts'
+import type { HistoryWriteFailure } from './recovery/write-failure.ts'
 import { buildJobSnapshot } from './snapshot.ts'
-import type { SpilledValueStore } from './values/spilled-value-store.ts'
-import { SteadyClock } from './waits/steady-clock.ts'
+import { type PlanObstacle, preparePlan, readStoredPlan } from './stored-plans.ts'
 
-export interface ActiveJobRegistryParts {
-  store: Store
-  events: EventLog
-  plans: PlanCache
-  workflows: WorkflowService
-  platform: Platform
-  log: Log
+export interface ActiveJobRegistryParts extends JobContextParts {
   limits: QueueLimits
-  /** Encrypts job journals. */
-  cipher: Cipher
-  /** Stores the large values of job journals. */
-  spilled: SpilledValueStore
-  /** The publisher that redacts and stores the values of an owner's jobs. */
-  publisherOf: (owner: OwnerScope) => OutputPublisher
-  /** The most bytes of values that a job may hold at once. */
-  memory_limit: number
-  /** The longest time limit of a new job, in seconds; null for none. */
-  time_limit: number | null
-  /** The account that the runs of all jobs share. */
-  shared_memory: ProcessMemoryAccount & FiringMemoryAccount
-  /** The services for the nodes of an owner's jobs. */
-  servicesOf: (job: JobTable) => NodeServices
-  /** Reserves the cost of model calls within a job's budget, given what it has paid in a currency. Absent: jobs have no budget. */
-  budget?: (paid: (currency: string) => number) => ReserveCost | null
   /** Called for each job whose end is stored. */
   onEnded?: (row: JobTable) => void
-}
-
-/** The plan of a job whose graph cannot be run. */
-const EMPTY_PLAN: Plan = {
-  inputs: [],
-  outputs: [],
-  nodes: [],
-  streamEdges: 0,
-  roots: [],
-  regions: null,
-  indexById: new Map(),
-  inputByName: new Map(),
-  outputByName: new Map(),
 }
 
 export interface ActiveJobRegistryHooks {
@@ -83,21 +29,17 @@ export interface ActiveJobRegistryHooks {
   onDamaged(job_key: number): void
 }
 
-/** The reason why the graph of a job cannot run: it is damaged, or this version cannot run it. */
-export type PlanObstacle = 'damaged' | 'not_runnable'
+/** A job that was found or admitted. `active` is set while this process holds the job. */
+export interface JobHandle {
+  readonly row: JobTable
+  readonly active: ActiveJob | null
+}
 
 export class ActiveJobRegistry implements ActiveJobHost {
-  readonly parts: ActiveJobRegistryParts
-  readonly events: EventLog
-  readonly platform: Platform
-  readonly steady: SteadyClock
-  /** Deadlines by job key, for rows that may not have them yet. */
-  readonly deadlines = new Map<number, number>()
-  readonly log: Log
+  readonly context: JobContext
   readonly queue: JobQueue
   readonly #graphMemory = new GraphMemoryAccount()
-  readonly journals: JournalLoader
-  readonly unreadableJobs: UnreadableJobs
+  readonly #onEnded: (row: JobTable) => void
   readonly #hooks: ActiveJobRegistryHooks
   readonly #active = new ChurnMap<number, ActiveJob>()
   readonly #byId = new ChurnMap<string, ActiveJob>()
@@ -106,15 +48,10 @@ export class ActiveJobRegistry implements ActiveJobHost {
   #nextWrite: AdditionalWrite | null = null
   #resolveIdle: (() => void) | null = null
 
-  constructor(parts: ActiveJobRegistryParts, hooks: ActiveJobRegistryHooks) {
-    this.parts = parts
-    this.events = parts.events
-    this.platform = parts.platform
-    this.steady = new SteadyClock(parts.store, parts.platform)
-    this.log = parts.log
-    this.queue = new JobQueue(parts.limits)
-    this.journals = new JournalLoader(parts, parts.plans.slices)
-    this.unreadableJobs = new UnreadableJobs(parts.log)
+  constructor({ limits, onEnded = () => {}, ...shared }: ActiveJobRegistryParts, hooks: ActiveJobRegistryHooks) {
+    this.context = createJobContext(shared)
+    this.queue = new JobQueue(limits)
+    this.#onEnded = onEnded
     this.#hooks = hooks
   }
 
@@ -130,9 +67,14 @@ export class ActiveJobRegistry implements ActiveJobHost {
     return this.#active.get(job_key) ?? null
   }
 
+  /** The handle of a stored job. */
+  handleOf(row: JobTable): JobHandle {
+    return { row, active: this.findByKey(row.key) }
+  }
+
   /** Creates a job, which does not start before `requestSlot`. */
   createJob(parts: ActiveJobParts): ActiveJob {
-    return new ActiveJob(parts, this)
+    return new ActiveJob(parts, this.context, this)
   }
 
   /** Adds a job to the registry. */
@@ -154,21 +96,12 @@ export class ActiveJobRegistry implements ActiveJobHost {
   }
 
   /**
-   * Compiles a large graph of a stored job in time slices, for `adopt` and other readers; null for a small or damaged graph.
+   * Compiles a large graph of a stored job in time slices, and reads a large journal, for `adopt`. The journal is kept until disposal. It rejects with
+   * MemoryUnavailableError where there is no room.
    */
-  preparePlan(row: JobTable): Promise<unknown> | null {
-    return readUnlessDamaged(() => this.parts.plans.prepareStored(userShareKey(row), row.graph_sha256), null)
-  }
-
-  /** `preparePlan` for a new run of the job's graph: it reads slow expressions as well. */
-  prepareRun(row: JobTable): Promise<unknown> | null {
-    return readUnlessDamaged(() => this.parts.plans.prepareRun(userShareKey(row), row.graph_sha256), null)
-  }
-
-  /** `preparePlan`, which also keeps a large journal for `adopt` until disposal. It rejects with MemoryUnavailableError where there is no room. */
   prepare(row: JobTable): Promise<Disposable | null> | null {
-    const compiling = this.preparePlan(row)
-    const reading = this.journals.prepare(row)
+    const compiling = preparePlan(this.context.plans, row)
+    const reading = this.context.journals.prepare(row)
     return compiling ? this.#prepareBoth(compiling, reading) : reading
   }
 
@@ -183,42 +116,25 @@ export class ActiveJobRegistry implements ActiveJobHost {
   /** Takes over a stored job. A job with an obstacle can only be ended. */
   adopt(row: JobTable): { job: ActiveJob; obstacle: PlanObstacle | null } {
     if (this.#active.has(row.key)) throw new Error(`job ${row.key} is taken over twice`)
-    const found = this.#readStoredPlan(row)
-    const { plan, graph_bytes } = typeof found === 'string' ? { plan: EMPTY_PLAN, graph_bytes: 0 } : found
-    const read = this.journals.take(row)
-    const { journal = null, publishedHistory = null } = read ?? {}
-    const job = this.createJob({
-      row,
-      unstored: null,
-      plan,
-      graph_bytes,
-      journal,
-      publishedHistory,
-      hasFollower: false,
-    })
+    const { obstacle, ...planned } = readStoredPlan(this.context.plans, row)
+    const loaded = this.context.journals.take(row)
+    const job = this.createJob({ row, unstored: null, ...planned, loaded, hasFollower: false })
     this.add(job)
-    return { job, obstacle: typeof found === 'string' ? found : null }
-  }
-
-  #readStoredPlan({ graph_sha256 }: JobTable): { plan: Plan; graph_bytes: number } | PlanObstacle {
-    return readUnlessDamaged(() => {
-      const { plan, bytes } = this.parts.plans.compileStored(graph_sha256)
-      return plan ? { plan, graph_bytes: bytes } : 'not_runnable'
-    }, 'damaged')
+    return { job, obstacle }
   }
 
   /** Whether a graph of `graph_bytes` may find room: there is some, or the graph is in memory already. */
   canHoldGraph(row: JobTable, graph_bytes: number): boolean {
-    return this.parts.plans.isKnown(row.graph_sha256) || this.#graphMemory.hasRoom(userShareKey(row), graph_bytes)
+    return this.context.plans.isKnown(row.graph_sha256) || this.#graphMemory.hasRoom(userShareKey(row), graph_bytes)
   }
 
   /** Gives a job a slot or a place in the queue. @throws QUEUE_FULL; OutOfGraphMemoryError where graphs hold too much memory */
   requestSlot(job: ActiveJob): 'start' | 'wait' {
     if (!isSmallGraph(job)) this.#graphMemory.take(job)
-    if (this.queue.tryTakeSlot(job)) return 'start'
+    if (this.queue.tryTakeSlot(job.admission)) return 'start'
     try {
       this.#graphMemory.take(job)
-      this.queue.enqueue(job)
+      this.queue.enqueue(job.admission)
     } catch (error) {
       this.#graphMemory.release(job)
       throw error
@@ -229,25 +145,19 @@ export class ActiveJobRegistry implements ActiveJobHost {
   /** Puts jobs that were accepted before into the queue; see `JobQueue.restore`. */
   restore(jobs: readonly ActiveJob[]): void {
     for (const job of jobs) this.#graphMemory.hold(job)
-    this.queue.restore(jobs)
-  }
-
-  /** The reason why the graph of a job cannot run; null where it can. */
-  obstacle(row: JobTable): PlanObstacle | null {
-    const found = this.#readStoredPlan(row)
-    return typeof found === 'string' ? found : null
-  }
-
-  /** The plan with which a job was accepted. @throws INVALID_WORKFLOW_GRAPH where this version cannot run it */
-  planOf(row: JobTable): Plan {
-    return requireAcceptedPlan(this.parts.plans.compileStored(row.graph_sha256))
+    this.queue.restore(jobs.map(({ admission }) => admission))
   }
 
   snapshot(row: JobTable): Omit<JobSnapshot, 'result'> {
     return buildJobSnapshot(row, () => {
       const job = this.#active.get(row.key)
-      return (job && this.queue.position(job)) || 1
+      return (job && this.queuePosition(job)) || 1
     })
+  }
+
+  /** The queue position of a job; 1 is next. */
+  queuePosition(job: ActiveJob): number {
+    return this.queue.position(job.admission)
   }
 
   /** Resolves when no job runs. */
@@ -262,14 +172,8 @@ export class ActiveJobRegistry implements ActiveJobHost {
     if (this.queue.running === 0) this.#resolveIdle?.()
   }
 
-  // — ActiveJobHost —
-
-  onAdmitted(job: ActiveJob): void {
-    job.start()
-  }
-
   onReleased(job: ActiveJob): void {
-    this.queue.release(job)
+    this.queue.release(job.admission)
     this.#resolveIfIdle()
   }
 
@@ -285,91 +189,25 @@ export class ActiveJobRegistry implements ActiveJobHost {
   }
 
   onDetached(job: ActiveJob, loss: HistoryWriteFailure | null): void {
+    const { row } = job
     // Only a job whose history could not be written can still be in the queue.
-    this.queue.remove(job)
+    this.queue.remove(job.admission)
     this.#graphMemory.release(job)
-    job.releaseMemory()
-    if (this.#active.get(job.row.key) === job) {
-      this.#active.delete(job.row.key)
-      this.#byId.delete(ownerScopeKey(job.row, job.row.id))
+    if (this.#active.get(row.key) === job) {
+      this.#active.delete(row.key)
+      this.#byId.delete(ownerScopeKey(row, row.id))
     }
-    if (loss === null) {
-      this.clearWriteFailure(job.row.key)
-      this.unreadableJobs.remove(job.row.key, job.terminal || job.isDetached)
-    }
-    if (loss === null && job.terminal) this.parts.onEnded?.(job.row)
-    if (loss === 'for_now') this.#hooks.onWriteFailed(job.row.key)
-    else if (loss === 'damaged') this.#hooks.onDamaged(job.row.key)
-    else if (loss === null && job.isDetached) this.#notifySuspended(job.row)
+    if (loss === 'for_now') this.#hooks.onWriteFailed(row.key)
+    else if (loss === 'damaged') this.#hooks.onDamaged(row.key)
+    else if (loss === null) this.#onStored(job)
   }
 
-  #notifySuspended({ key, user_id, wake_at }: JobTable): void {
-    if (wake_at !== null) this.#hooks.onSuspended({ key, user_id, wake_at })
-  }
-
-  queuePosition(job: ActiveJob): number {
-    return this.queue.position(job)
-  }
-
-  get slices(): TimeSliceScheduler {
-    return this.parts.plans.slices
-  }
-
-  publisherOf(owner: OwnerScope): OutputPublisher {
-    return this.parts.publisherOf(owner)
-  }
-
-  get memory_limit(): number {
-    return this.parts.memory_limit
-  }
-
-  get shared_memory(): ProcessMemoryAccount {
-    return this.parts.shared_memory
-  }
-
-  servicesOf(job: JobTable): NodeServices {
-    return this.parts.servicesOf(job)
-  }
-
-  budgetOf(spending: () => JobModelUsage): ReserveCost | null {
-    return this.parts.budget?.((currency) => spending().paid(currency)) ?? null
-  }
-
-  loadPublishedHistory(row: JobTable): PublishedHistory {
-    return PublishedHistory.load(this.parts.store, row.key)
-  }
-
-  /** @throws NodeError where the workflow cannot be called; transient faults unchanged */
-  async loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }> {
-    try {
-      const compiled = await (pinned === null
-        ? this.#compileCalled(row, workflow_id)
-        : this.parts.plans.compileText(userShareKey(row), pinned))
-      // A pinned graph was accepted before, so it is not validated as a new graph.
-      return { plan: (pinned === null ? requireRunnablePlan : requireAcceptedPlan)(compiled), body: compiled.body }
-    } catch (error) {
-      if (error instanceof ServiceError && toTransientFault(error) === null)
-        throw new NodeError(`The workflow "${workflow_id}" cannot be called: ${error.message}`)
-      throw error
-    }
-  }
-
-  async #compileCalled(row: JobTable, workflow_id: string): Promise<CompiledWorkflowGraph> {
-    await this.parts.workflows.prepare(row, workflow_id)
-    return this.parts.workflows.callable(row, workflow_id)
-  }
-
-  bytesOf(plan: Plan): number {
-    return this.parts.plans.bytesOf(plan)
-  }
-}
-
-/** Runs `read`; returns `otherwise` where the data is damaged. */
-function readUnlessDamaged<T, O>(read: () => T, otherwise: O): T | O {
-  try {
-    return read()
-  } catch (error) {
-    if (isDamagedDataError(error)) return otherwise
-    throw error
+  /** A job has left the process with all that it has to store. */
+  #onStored({ row, terminal, isDetached }: ActiveJob): void {
+    this.clearWriteFailure(row.key)
+    this.context.unreadableJobs.remove(row.key, terminal || isDetached)
+    const { key, user_id, wake_at } = row
+    if (terminal) this.#onEnded(row)
+    else if (isDetached && wake_at !== null) this.#hooks.onSuspended({ key, user_id, wake_at })
   }
 }

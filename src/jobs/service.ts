@@ -24,7 +24,7 @@ import { isSmallValue } from '../shared/value-size.ts'
 import { requireRunnablePlan, summarizeProblems } from '../workflows/invalid-graph-error.ts'
 import { findParamProblems } from '../workflows/param-validation.ts'
 import type { ActiveJob } from './active-job.ts'
-import { ActiveJobRegistry, type ActiveJobRegistryParts } from './active-job-registry.ts'
+import { ActiveJobRegistry, type ActiveJobRegistryParts, type JobHandle } from './active-job-registry.ts'
 import { JobJournal } from './journal/job-journal.ts'
 import type { AdmissionForecast } from './queue.ts'
 import { JobRecovery, type RecoveryCounts } from './recovery/job-recovery.ts'
@@ -32,6 +32,7 @@ import { prepareRetry } from './retry/job-retry.ts'
 import { PrewrittenPagesRegistry } from './retry/prewritten-journal-pages.ts'
 import { readResultText } from './snapshot.ts'
 import { isTerminal } from './state-machine.ts'
+import { preparePlan, prepareRunPlan, requireStoredPlan } from './stored-plans.ts'
 import {
   createJobRow,
   createSeed,
@@ -45,6 +46,7 @@ import { limitTimeout } from './submission/stored-options.ts'
 import { JobResumer, type WaitAnswer } from './waits/job-resumer.ts'
 import { parseStoredWaits } from './waits/stored-waits.ts'
 
+export type { JobHandle } from './active-job-registry.ts'
 export type { JobSubmission } from './submission/new-job.ts'
 export type { JobOptions } from './submission/stored-options.ts'
 
@@ -56,12 +58,6 @@ export const IDEMPOTENCY_RETENTION_SECONDS = 86_400
 
 /** Wait requests with more characters are large. */
 const LARGE_WAIT_CHARACTERS = 65_536
-
-/** A job that was found or admitted. `active` is set while this process holds the job. */
-export interface JobHandle {
-  readonly row: JobTable
-  readonly active: ActiveJob | null
-}
 
 /** The fields of a job in a list. */
 export type ListedJob = Pick<
@@ -258,7 +254,7 @@ export class JobService {
       unstored: compiled,
       plan,
       graph_bytes: compiled.bytes,
-      journal,
+      loaded: { journal, publishedHistory: null },
       hasFollower,
     })
   }
@@ -391,7 +387,7 @@ export class JobService {
     await this.preparePlan(row)
     const firing = await this.#resumer.validateAnswer(this.#readSuspended(row.key), answer, ahead)
     using _ = await this.#registry.prepare(row)
-    await this.#registry.slices.turn(userShareKey(row))
+    await this.#registry.context.slices.turn(userShareKey(row))
     // No await follows: of two concurrent answers, the second finds the job resumed.
     const job = this.#resumer.resume(this.#readSuspended(row.key), firing, answer.value)
     await job.flushed()
@@ -413,7 +409,7 @@ export class JobService {
   async retry(scope: OwnerScope, job_id: string): Promise<JobHandle> {
     const { row } = await this.get(scope, job_id)
     await this.preparePlan(row)
-    if (row.workflow_etag === null) await this.#registry.prepareRun(row)
+    if (row.workflow_etag === null) await prepareRunPlan(this.#parts.plans, row)
     else await this.#parts.workflows.prepare(scope, row.workflow_id)
     using prewritten = this.#prewrittenPages.openFor(++this.#lastKey)
     const parts = await prepareRetry(this.#registry, scope, row, prewritten)
@@ -502,12 +498,12 @@ export class JobService {
 
   /** Compiles a large graph of a stored job in time slices, for `planOf` and other readers; null for a small graph. */
   preparePlan(row: JobTable): Promise<unknown> | null {
-    return this.#registry.preparePlan(row)
+    return preparePlan(this.#parts.plans, row)
   }
 
   /** The plan with which a job was accepted. */
   planOf(row: JobTable): Plan {
-    return this.#registry.planOf(row)
+    return requireStoredPlan(this.#parts.plans, row)
   }
 
   /** The queue position of a job; 1 is next. */
@@ -517,7 +513,7 @@ export class JobService {
 
   /** Whether jobs wait because their files cannot be read. */
   get hasUnreadableJobs(): boolean {
-    return this.#registry.unreadableJobs.hasWaiting
+    return this.#registry.context.unreadableJobs.hasWaiting
   }
 
   /** The numbers of running and of queued jobs. */

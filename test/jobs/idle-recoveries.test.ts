@@ -58,7 +58,7 @@ describe('a job that was interrupted twenty times', () => {
 
   test('continues if it published a new output value since one of these interruptions, even without a journal entry', async () => {
     const tell = (life: number, job: ActiveJob) => {
-      if (life === MOST) job.publish('out', 'out', 'a value')
+      if (life === MOST) job.outputs.publish('out', 'out', 'a value')
     }
     const [status] = await interruptedOften(tell)
     assert.match(String(status), /^(recovering|running)$/)

@@ -129,7 +129,8 @@ describe('values and property changes that were sent to a job', () => {
         assert.equal(job.inputs?.pushInput('in', '1'), 'ok')
         await until('a firing', () => told(server, job.row.key).length === 1)
         const update = { node_id: 't', from: 1, properties: { a: 'b' } }
-        await job.command({ journalEntry: () => ['update', update], apply() {} })
+        job.remember(['update', update])
+        await job.flushed()
       }
       await using server = await startGated({ data_dir })
       const job = await running(server, id)

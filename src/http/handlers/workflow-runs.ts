@@ -35,7 +35,7 @@ export function createAcceptedRun({ row, status }: ActiveJob): RunResult {
 
 /** The response with the result of a job that has ended, or that waits for a person or an event. `row` is its last state. */
 export function createRunReply(job: ActiveJob, row: JobTable) {
-  const large = job.row === row ? job.large_outputs : null
+  const large = job.row === row && job.outputs.isLarge ? job.outputs.values : null
   if (large)
     return createJsonTextReply<RunResult, 200>(200, stringifyWithCachedMembers(createRunResult(job, row, large)))
   const outputs = row.result === null ? null : (JSON.parse(row.result) as ResultManifest).outputs

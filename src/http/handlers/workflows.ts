@@ -54,7 +54,7 @@ export const workflowsHandlers: WorkflowsHandlers<RequestContext> = {
     }
     const row = await app.runs.jobs.outcome(active, signal)
     // To serialize a large result has used up this turn.
-    if (active.large_outputs) await yieldToEventLoop()
+    if (active.outputs.isLarge) await yieldToEventLoop()
     return createRunReply(active, row)
   },
 

@@ -38,10 +38,8 @@ export function withMissingOutputs(
 
 export interface ResultManifestParts {
   readonly row: JobTable
-  readonly plan: Plan
   readonly publication: OutputPublication
-  /** The output values, where they were collected before. */
-  readonly outputs?: Readonly<Record<string, unknown>>
+  readonly outputs: Readonly<Record<string, unknown>>
   /** The parameters, described for the provenance. */
   readonly inputs: Readonly<Record<string, unknown>>
   readonly spending: JobModelUsage
@@ -51,9 +49,8 @@ export interface ResultManifestParts {
 
 export function buildResultManifest({
   row,
-  plan,
   publication,
-  outputs = collectOutputValues(plan, publication.lists),
+  outputs,
   inputs,
   spending,
   completed_at,

@@ -7,8 +7,10 @@ import { isDamagedDataError, ServiceError } from '../../errors.ts'
 import { MemoryUnavailableError } from '../../payloads/fair-memory-account.ts'
 import type { ActiveJob } from '../active-job.ts'
 import type { ActiveJobRegistry } from '../active-job-registry.ts'
+import type { JobContext } from '../job-context.ts'
 import { CANCELLED_ENDING, createInterruptedEnding } from '../job-endings.ts'
 import { isTerminal } from '../state-machine.ts'
+import { preparePlan } from '../stored-plans.ts'
 import { TransientFileError } from './transient-faults.ts'
 import { WriteBackoff } from './write-backoff.ts'
 
@@ -43,6 +45,7 @@ const RECOVERY_ACTIONS: Readonly<Partial<Record<StoredStatus, RecoveryAction>>> 
 
 export class JobRecovery {
   readonly #registry: ActiveJobRegistry
+  readonly #context: JobContext
   readonly #strays = new Set<number>()
   readonly #backoff: WriteBackoff
   #timer: NodeJS.Timeout | null = null
@@ -50,7 +53,8 @@ export class JobRecovery {
 
   constructor(registry: ActiveJobRegistry) {
     this.#registry = registry
-    this.#backoff = new WriteBackoff(registry.parts.store)
+    this.#context = registry.context
+    this.#backoff = new WriteBackoff(registry.context.store)
   }
 
   /**
@@ -63,7 +67,7 @@ export class JobRecovery {
     const waiting: ActiveJob[] = []
     const ended: Promise<void>[] = []
     const isWritable = this.#backoff.grant(1) > 0
-    const { store } = this.#registry.parts
+    const { store } = this.#context
     // Rows are read one by one, since all together may not fit into memory.
     for (const key of store.read(listRecoverableJobKeys)) {
       const row = store.read((tx) => findJobForList(tx, key))
@@ -99,9 +103,9 @@ export class JobRecovery {
       return this.#takeOver(row, action, orderly)
     } catch (err) {
       // A file that cannot be read is logged already.
-      if (err instanceof MemoryUnavailableError) this.#registry.log.info({ job_id: row.id }, 'a job waits for memory')
+      if (err instanceof MemoryUnavailableError) this.#context.log.info({ job_id: row.id }, 'a job waits for memory')
       else if (!(err instanceof TransientFileError))
-        this.#registry.parts.log.error({ err, job_id: row.id }, 'a job of an earlier process cannot continue')
+        this.#context.log.error({ err, job_id: row.id }, 'a job of an earlier process cannot continue')
       if (!isDamagedDataError(err)) this.addStray(row.key)
       return null
     }
@@ -110,7 +114,7 @@ export class JobRecovery {
   /** Prepares the take-over: the graph and the journal of a job that runs at once, the graph alone of a queued job. */
   #prepare(row: JobTable, action: RecoveryAction): Promise<Disposable | null> | null {
     if (action === 'run') return this.#registry.prepare(row)
-    return this.#registry.preparePlan(row)?.then(() => null) ?? null
+    return preparePlan(this.#context.plans, row)?.then(() => null) ?? null
   }
 
   /** Takes over a job, and ends it where it cannot continue. */
@@ -140,7 +144,7 @@ export class JobRecovery {
   /** Ends a job whose history cannot be written since its stored data is damaged. A retry would only meet the damage again. */
   endDamaged(job_key: number): void {
     if (this.#stopped) return
-    const { store, events } = this.#registry.parts
+    const { store, events } = this.#context
     try {
       const row = store.read((tx) => findJobByKey(tx, job_key))
       if (row && !isTerminal(row.status)) this.#registry.adopt(row).job.endDamaged(true)
@@ -163,20 +167,20 @@ export class JobRecovery {
     const stray = preparing ? this.#findStray(job_key) : found
     if (!stray) return
     const job = this.#takeOver(stray.row, stray.action, true)
-    this.#registry.unreadableJobs.markContinued(job_key)
+    this.#context.unreadableJobs.markContinued(job_key)
     if (!job.terminal) {
       this.#registry.restore([job])
       if (stray.row.status === 'pending') job.enqueue()
     }
     await job.flushed()
     this.#registry.clearWriteFailure(job_key)
-    this.#registry.queue.admitRestored([job])
+    this.#registry.queue.admitRestored([job.admission])
   }
 
   /** A stored, unfinished job that should be running but is not held by this process; null for any other job. */
   #findStray(job_key: number): { readonly row: JobTable; readonly action: RecoveryAction } | null {
     if (this.#stopped || this.#registry.findByKey(job_key)) return null
-    const row = this.#registry.parts.store.read((tx) => findJobByKey(tx, job_key))
+    const row = this.#context.store.read((tx) => findJobByKey(tx, job_key))
     if (!row || isTerminal(row.status)) {
       this.#registry.clearWriteFailure(job_key)
       return null
@@ -188,8 +192,8 @@ export class JobRecovery {
   /** `continueJob`, where a job that cannot be stored now is retried later. */
   async tryContinueJob(job_key: number): Promise<void> {
     // While the database cannot be written, continuing the job would fail.
-    if (this.#strays.has(job_key) && this.#registry.parts.store.fault !== null) return
-    if (!this.#registry.unreadableJobs.canTry(job_key)) return
+    if (this.#strays.has(job_key) && this.#context.store.fault !== null) return
+    if (!this.#context.unreadableJobs.canTry(job_key)) return
     try {
       await this.continueJob(job_key)
     } catch (error) {
@@ -218,8 +222,8 @@ export class JobRecovery {
   /** Continues strays one by one. It stops when the database cannot be written. */
   async #continueStrays(): Promise<void> {
     for (const job_key of [...this.#strays]) {
-      if (this.#stopped || this.#registry.parts.store.fault !== null) return
-      if (!this.#registry.unreadableJobs.canTry(job_key)) continue
+      if (this.#stopped || this.#context.store.fault !== null) return
+      if (!this.#context.unreadableJobs.canTry(job_key)) continue
       try {
         await this.continueJob(job_key)
       } catch (error) {

@@ -8,8 +8,9 @@ import { ServiceError } from '../../errors.ts'
 import { runToCompletion, type Steps } from '../../shared/time-slices.ts'
 import { requireRunnablePlan } from '../../workflows/invalid-graph-error.ts'
 import type { CompiledWorkflowGraph } from '../../workflows/plan-cache.ts'
-import type { ActiveJobParts } from '../active-job.ts'
+import type { ActiveJobParts } from '../active-job-components.ts'
 import type { ActiveJobRegistry } from '../active-job-registry.ts'
+import type { JobContext } from '../job-context.ts'
 import type { JournalEntry } from '../journal/entry.ts'
 import { JobJournal } from '../journal/job-journal.ts'
 import { MAX_ENTRIES_PER_COMMIT, PAGE_WEIGHT } from '../journal/page-writer.ts'
@@ -38,32 +39,28 @@ export async function prepareRetry(
   // The reused entries are written before the job enters the queue.
   const [user, workflow] = [userShareKey(scope), ownerScopeKey(scope, row.workflow_id)]
   registry.queue.requireCapacity({ user, workflow, exclusive: !parseStoredOptions(row).concurrent })
-  const { parts } = registry
-  const isLarge = registry.journals.isLarge(row)
+  const { context } = registry
+  const { journals, platform, store } = context
+  const isLarge = journals.isLarge(row)
   const runSteps = <T>(steps: Steps<T>) =>
-    isLarge ? registry.slices.run(userShareKey(scope), steps) : runToCompletion(steps)
-  using old = await readOrConflict(registry, row, () => runSteps(registry.journals.loadSteps(row)))
+    isLarge ? context.slices.run(userShareKey(scope), steps) : runToCompletion(steps)
+  using old = await readOrConflict(context, row, () => runSteps(journals.loadSteps(row)))
   if (!old) throw new ServiceError('CONFLICT', { message: 'The inputs of the job are no longer stored: run it anew.' })
-  const { compiled, revision, same } = resolveCurrentGraph(registry, scope, row)
+  const { compiled, revision, same } = resolveCurrentGraph(context, scope, row)
   const plan = requireRunnablePlan(compiled)
-  const journal = JobJournal.createEmpty(
-    parts,
-    prewritten.job_key,
-    old.params,
-    registry.journals.createFiringReservation(scope),
-  )
+  const { job_key } = prewritten
+  const journal = JobJournal.createEmpty(context, job_key, old.params, journals.createFiringReservation(scope))
   if (same)
-    await readOrConflict(registry, row, async () => {
-      const called = await resolveCalledGraphs(registry, scope, old)
+    await readOrConflict(context, row, async () => {
+      const called = await resolveCalledGraphs(context, scope, old)
       const entries = await runSteps(collectReusableEntries(old, plan, called))
-      const readAgain = () =>
-        JobJournal.loadSteps(parts.store, parts, prewritten.job_key, registry.journals.createFiringReservation(scope))
+      const readAgain = () => JobJournal.loadSteps(store, context, job_key, journals.createFiringReservation(scope))
       await takeOverEntries(journal, entries[Symbol.iterator](), prewritten, runSteps, readAgain)
     })
   const newRow = createJobRow(
     scope,
     {
-      key: prewritten.job_key,
+      key: job_key,
       workflow_id: row.workflow_id,
       revision,
       compiled,
@@ -71,16 +68,17 @@ export async function prepareRetry(
       request_sha256: null,
       id: null,
       name: row.name,
-      options: limitTimeout(parseStoredOptions(row), parts.time_limit),
-      seed: same ? (row.seed ?? createSeed(registry.platform)) : createSeed(registry.platform),
+      options: limitTimeout(parseStoredOptions(row), context.time_limit),
+      seed: same ? (row.seed ?? createSeed(platform)) : createSeed(platform),
     },
-    registry.platform,
+    platform,
   )
-  return { row: newRow, unstored: compiled, plan, graph_bytes: compiled.bytes, journal, hasFollower: false }
+  const loaded = { journal, publishedHistory: null }
+  return { row: newRow, unstored: compiled, plan, graph_bytes: compiled.bytes, loaded, hasFollower: false }
 }
 
 /** Runs `read`. A missing or corrupt value does not come back, so it is a CONFLICT and not a temporary fault of the server. */
-async function readOrConflict<T>({ log }: ActiveJobRegistry, { id }: JobTable, read: () => T | Promise<T>): Promise<T> {
+async function readOrConflict<T>({ log }: JobContext, { id }: JobTable, read: () => T | Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (cause) {
@@ -136,13 +134,13 @@ function* resolvePageValue(entry: JournalEntry): Steps<JournalEntry> {
 
 /** The current workflow, or the inline graph of the job. `same`: it is unchanged since the job was submitted. */
 function resolveCurrentGraph(
-  registry: ActiveJobRegistry,
+  { plans, workflows }: JobContext,
   scope: OwnerScope,
   row: JobTable,
 ): { compiled: CompiledWorkflowGraph; revision: number | null; same: boolean } {
-  const original = registry.parts.plans.compileStored(row.graph_sha256)
+  const original = plans.compileStored(row.graph_sha256)
   if (row.workflow_etag === null) return { compiled: original, revision: null, same: true }
-  const { compiled, revision } = registry.parts.workflows.runnable(scope, row.workflow_id)
+  const { compiled, revision } = workflows.runnable(scope, row.workflow_id)
   return { compiled, revision, same: compiled.etag === row.workflow_etag }
 }
 
@@ -158,28 +156,28 @@ function* collectReusableEntries(
 
 /** The called workflows by id: the plan of that time, and whether it is unchanged. @throws Error where the file of a large graph cannot be read */
 async function resolveCalledGraphs(
-  registry: ActiveJobRegistry,
+  context: JobContext,
   scope: OwnerScope,
   old: JobJournal,
 ): Promise<Map<string, CalledGraph>> {
   const called = new Map<string, CalledGraph>()
   for (const [id, kept] of old.graphs) {
-    const body = await registry.slices.run(userShareKey(scope), LazyValue.resolveSteps(kept))
-    const { plan, etag } = await registry.parts.plans.compileText(userShareKey(scope), body)
-    called.set(id, { plan, same: plan !== null && etag === (await readCurrentEtag(registry, scope, id)) })
+    const body = await context.slices.run(userShareKey(scope), LazyValue.resolveSteps(kept))
+    const { plan, etag } = await context.plans.compileText(userShareKey(scope), body)
+    called.set(id, { plan, same: plan !== null && etag === (await readCurrentEtag(context, scope, id)) })
   }
   return called
 }
 
 /** Returns null where the workflow no longer exists. */
 async function readCurrentEtag(
-  registry: ActiveJobRegistry,
+  { workflows }: JobContext,
   scope: OwnerScope,
   workflow_id: string,
 ): Promise<string | null> {
   try {
-    await registry.parts.workflows.prepare(scope, workflow_id)
-    return registry.parts.workflows.callable(scope, workflow_id).etag
+    await workflows.prepare(scope, workflow_id)
+    return workflows.callable(scope, workflow_id).etag
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'WORKFLOW_NOT_FOUND') return null
     throw error

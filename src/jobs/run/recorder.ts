@@ -12,7 +12,7 @@ import type { EventWithFrame } from '../journal/entry.ts'
 import type { PublishedOutputValue } from '../outputs/publication.ts'
 import { ChunkRedactor, type RedactingTextStream } from './chunk-redactor.ts'
 
-interface RunRecorderSink {
+export interface RunRecorderSink {
   readonly row: { readonly id: string; readonly workflow_id: string }
   append(event: EventBody, frame: EventFrame | null): void
   provisional(frame: () => JobFrame): void

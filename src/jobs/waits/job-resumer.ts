@@ -8,9 +8,11 @@ import { type RunSteps, SchemaValidator } from '../../sandbox/schema-validator.t
 import type { ActiveJob } from '../active-job.ts'
 import type { ActiveJobRegistry } from '../active-job-registry.ts'
 import { isSmallGraph, OutOfGraphMemoryError } from '../graph-memory-account.ts'
+import type { JobContext } from '../job-context.ts'
 import { createTimedOutEnding } from '../job-endings.ts'
 import { TransientFileError } from '../recovery/transient-faults.ts'
 import { WriteBackoff } from '../recovery/write-backoff.ts'
+import { readStoredPlan, requireStoredPlan } from '../stored-plans.ts'
 import { parseStoredOptions, resolveDeadline } from '../submission/stored-options.ts'
 import { validateAnswerValue } from './answer-validation.ts'
 import { DueJobQueue } from './due-job-queue.ts'
@@ -44,6 +46,7 @@ export interface WaitAnswer extends WaitSelector {
 
 export class JobResumer {
   readonly #registry: ActiveJobRegistry
+  readonly #context: JobContext
   readonly #wakeTimer: WakeTimer
   readonly #backoff: WriteBackoff
   readonly #schemas = new SchemaValidator()
@@ -60,17 +63,18 @@ export class JobResumer {
 
   constructor(registry: ActiveJobRegistry) {
     this.#registry = registry
-    this.#backoff = new WriteBackoff(registry.parts.store)
+    this.#context = registry.context
+    this.#backoff = new WriteBackoff(registry.context.store)
     this.#wakeTimer = new WakeTimer(
-      registry.parts,
-      () => registry.steady.now(),
+      registry.context,
+      () => registry.context.steady.now(),
       () => this.#wakeDue(),
     )
   }
 
   /** Starts the timer for due jobs. */
   scheduleWake(): void {
-    this.#registry.steady.storeOffset()
+    this.#context.steady.storeOffset()
     this.#setWakeTimer()
   }
 
@@ -98,20 +102,20 @@ export class JobResumer {
    * where the graph is damaged, and the job ends
    */
   async validateAnswer(row: JobTable, answer: WaitAnswer, ahead: number): Promise<string> {
-    if (this.#registry.obstacle(row) === 'damaged') this.#registry.adopt(row).job.endDamaged(false)
-    this.#registry.planOf(row)
-    const requests = await this.#registry.journals.readWaitRequests(row)
+    if (readStoredPlan(this.#context.plans, row).obstacle === 'damaged') this.#registry.adopt(row).job.endDamaged(false)
+    requireStoredPlan(this.#context.plans, row)
+    const requests = await this.#context.journals.readWaitRequests(row)
     const owner = userShareKey(row)
     // The wait requests of thousands of firings take long to read, and many answers may come at once.
-    await this.#registry.slices.turn(owner)
+    await this.#context.slices.turn(owner)
     const all = listAnswerableWaits(row, (firing) => requests.get(firing) ?? null)
     const { shown, request } = selectWait(all, answer, answer.at)
     const judged = { value: answer.value, at: `${answer.at}/value` }
-    const runSteps: RunSteps = (steps) => this.#registry.slices.run(owner, steps)
+    const runSteps: RunSteps = (steps) => this.#context.slices.run(owner, steps)
     const found = await validateAnswerValue(this.#schemas, request, judged, { owner, runSteps, ahead })
     if (found.length > 0) {
       // The problems may quote the schema, which may contain secrets.
-      const problems = this.#registry.publisherOf(row).redact(found)
+      const problems = this.#context.publisherOf(row).redact(found)
       const message = `The value is not what the job waits for: ${problems[0]!.message}`
       throw new ServiceError('INVALID_PARAMETERS', { problems, message })
     }
@@ -137,7 +141,7 @@ export class JobResumer {
     } catch (error) {
       job.detach()
       // The next try opens the feed again.
-      this.#registry.events.release(job.feed)
+      this.#context.events.release(job.feed)
       throw error
     }
     for (const { firing, value } of answers) job.remember(['answer', firing, value])
@@ -147,15 +151,15 @@ export class JobResumer {
   }
 
   #wakeDue(): void {
-    this.#registry.steady.storeOffset()
+    this.#context.steady.storeOffset()
     const most = this.#backoff.grant(DUE_AT_ONCE)
     if (most === 0) return this.#wakeTimer.scheduleIn(this.#backoff.wait_ms)
-    const now = this.#registry.steady.now()
+    const now = this.#context.steady.now()
     const began = performance.now()
     if (now >= this.#reread_at) this.#readAgain(now)
     if (now >= this.#paused_until) this.#resumePausedUsers()
     const hasTime = () => performance.now() < began + READING_MS
-    this.#registry.parts.store.read((tx) => this.#dueJobs.read(tx, now, hasTime))
+    this.#context.store.read((tx) => this.#dueJobs.read(tx, now, hasTime))
     let tried = 0
     do {
       const job = this.#dueJobs.take()
@@ -169,7 +173,7 @@ export class JobResumer {
   #setWakeTimer(pause_ms = TURN_MS): void {
     if (this.#dueJobs.hasMore) return this.#wakeTimer.scheduleIn(pause_ms)
     const next = this.#pausedUsers.size > 0 ? Math.min(this.#reread_at, this.#paused_until) : this.#reread_at
-    const most_ms = Math.max(next - this.#registry.steady.now(), pause_ms)
+    const most_ms = Math.max(next - this.#context.steady.now(), pause_ms)
     this.#wakeTimer.schedule({ after: this.#dueJobs.read_until, most_ms })
   }
 
@@ -184,11 +188,11 @@ export class JobResumer {
   /** Schedules the next read for a due job that cannot be woken now, in `ms` milliseconds. */
   #tryAgainIn(ms: number): void {
     const least_ms = Math.max(LEAST_AGAIN_MS, this.#dueJobs.read_ms / READING_PART)
-    this.#reread_at = Math.min(this.#reread_at, this.#registry.steady.now() + Math.max(ms, least_ms))
+    this.#reread_at = Math.min(this.#reread_at, this.#context.steady.now() + Math.max(ms, least_ms))
   }
 
   #pauseJob(job_key: number, ms: number): void {
-    this.#pausedJobs.set(job_key, this.#registry.steady.now() + ms)
+    this.#pausedJobs.set(job_key, this.#context.steady.now() + ms)
     this.#tryAgainIn(ms)
   }
 
@@ -201,7 +205,7 @@ export class JobResumer {
     this.#dueJobs.putBack(job)
     this.#dueJobs.pauseUser(job.user_id)
     this.#pausedUsers.add(job.user_id)
-    this.#paused_until = this.#registry.steady.now() + NO_ROOM_PAUSE_MS
+    this.#paused_until = this.#context.steady.now() + NO_ROOM_PAUSE_MS
   }
 
   /** Wakes a due job if it can continue now. It returns whether this was tried. */
@@ -224,13 +228,13 @@ export class JobResumer {
     if (this.#registry.findByKey(key) !== null) return TAKEN_PAUSE_MS
     const paused_ms = (this.#pausedJobs.get(key) ?? 0) - now
     if (paused_ms > 0) return paused_ms
-    return this.#registry.unreadableJobs.canTry(key) ? 0 : Math.max(this.#registry.unreadableJobs.pauseOf(key), 1)
+    return this.#context.unreadableJobs.canTry(key) ? 0 : Math.max(this.#context.unreadableJobs.pauseOf(key), 1)
   }
 
   /** The row of a job, if it is still suspended, due and undamaged. @throws SERVICE_UNAVAILABLE */
   #readIfDue(job: Pick<DueJob, 'user_id' | 'key'>, now: number): JobTable | null {
     try {
-      const row = this.#registry.parts.store.read((tx) => findJobByKey(tx, job.key))
+      const row = this.#context.store.read((tx) => findJobByKey(tx, job.key))
       return row?.status === 'paused' && row.wake_at !== null && row.wake_at <= now ? row : null
     } catch (error) {
       if (isDamagedDataError(error)) this.#pauseJob(job.key, POSTPONED_MS)
@@ -257,7 +261,7 @@ export class JobResumer {
   }
 
   #isPastDeadline(row: JobTable, now: number): boolean {
-    const deadline = resolveDeadline(row, this.#registry)
+    const deadline = resolveDeadline(row, this.#context)
     return deadline !== null && deadline <= now
   }
 
@@ -279,9 +283,9 @@ export class JobResumer {
     try {
       using _ = await preparing
       if (this.#stopped) return
-      if (this.#registry.parts.store.fault !== null) return this.#pauseJob(key, LOST_PAUSE_MS)
+      if (this.#context.store.fault !== null) return this.#pauseJob(key, LOST_PAUSE_MS)
       // The job may have continued or ended meanwhile.
-      const now = this.#registry.steady.now()
+      const now = this.#context.steady.now()
       const row = this.#registry.findByKey(key) ? null : this.#readIfDue(job, now)
       if (row) this.#wake(row, now)
     } catch (error) {
@@ -300,12 +304,12 @@ export class JobResumer {
     if (code === 'SERVICE_UNAVAILABLE') this.#backoff.recordFailure()
     this.#pauseJob(row.key, LOST_PAUSE_MS)
     if (!(error instanceof TransientFileError) && this.#registry.isFirstWriteFailure(row.key))
-      this.#registry.log.error({ err: error, job_id: row.id }, 'a suspended job could not be resumed')
+      this.#context.log.error({ err: error, job_id: row.id }, 'a suspended job could not be resumed')
   }
 
   /** Pauses this job alone: jobs with smaller graphs, even of the same user, are not held back. */
   #waitForGraphMemory({ key }: JobTable, { graph_bytes }: OutOfGraphMemoryError): void {
-    this.#graphMemoryWaits.addRefusal(key, graph_bytes, this.#registry.steady.now())
+    this.#graphMemoryWaits.addRefusal(key, graph_bytes, this.#context.steady.now())
     this.#pauseJob(key, NO_ROOM_PAUSE_MS)
   }
 
@@ -314,7 +318,7 @@ export class JobResumer {
       this.#registry.adopt(row).job.end(createTimedOutEnding(parseStoredOptions(row).timeout_seconds!))
       return
     }
-    const obstacle = this.#registry.obstacle(row)
+    const { obstacle } = readStoredPlan(this.#context.plans, row)
     if (obstacle === 'damaged') return this.#registry.adopt(row).job.endDamaged(false)
     if (obstacle === 'not_runnable') return this.#postpone(row, now)
     const due = parseStoredWaits(row).filter(({ until }) => until !== null && until <= now)
@@ -327,7 +331,7 @@ export class JobResumer {
 
   /** Another version may be able to run the job, so it stays suspended. Its wake time is moved so that it does not block others. */
   #postpone(row: JobTable, now: number): void {
-    const { store, log } = this.#registry.parts
+    const { store, log } = this.#context
     log.error({ job_id: row.id }, 'a suspended job is due, and this version of the server cannot run its graph')
     store
       .write((tx) => updateJob(tx, { ...row, wake_at: now + POSTPONED_MS }))

@@ -33,7 +33,7 @@ export function areWaitsTooLarge(waiting: readonly WaitingFiring[]): boolean {
 }
 
 /** The wait requests in the form of the row. */
-export function toStoredWaits(waiting: readonly WaitingFiring[], redact: <T>(value: T) => T): StoredWait[] {
+function toStoredWaits(waiting: readonly WaitingFiring[], redact: <T>(value: T) => T): StoredWait[] {
   return waiting.map(({ firing, node_id, request: { kind, name, message, schema, until } }) => ({
     ...redact({ name, message, schema }),
     node_id,
@@ -41,6 +41,24 @@ export function toStoredWaits(waiting: readonly WaitingFiring[], redact: <T>(val
     firing,
     until,
   }))
+}
+
+/** Stores wait requests in the row. `deadline`: the end of the time limit, when the job wakes as well. */
+export function setWaits(
+  row: JobTable,
+  waiting: readonly WaitingFiring[],
+  redact: <T>(value: T) => T,
+  deadline: number | null,
+): void {
+  const waits = toStoredWaits(waiting, redact)
+  const wakes = [...waits.map(({ until }) => until), deadline].filter((time) => time !== null)
+  row.waiting = JSON.stringify(waits)
+  row.wake_at = wakes.length === 0 ? null : Math.ceil(Math.min(...wakes))
+}
+
+export function clearWaits(row: JobTable): void {
+  row.waiting = null
+  row.wake_at = null
 }
 
 export function parseStoredWaits(row: JobTable): StoredWait[] {
@@ -56,12 +74,6 @@ export function toPublicWaits(row: JobTable): WaitingFor[] {
     message,
     schema,
   }))
-}
-
-/** The earliest end of a delay; null where no firing waits for time alone. */
-export function findEarliestWake(waiting: readonly StoredWait[]): number | null {
-  const ends = waiting.flatMap(({ until }) => (until === null ? [] : [until]))
-  return ends.length === 0 ? null : Math.min(...ends)
 }
 
 /** A firing that waits for a value, in its redacted form, with the unredacted request. */
