@@ -11,7 +11,7 @@ import { purgeDeletedThreads } from '../db/threads.ts'
 import { purgeDeletedWorkflows } from '../db/workflows.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
-import { IDEMPOTENCY_RETENTION_SECONDS } from './service.ts'
+import { IDEMPOTENCY_RETENTION_SECONDS } from './submission/earlier-submissions.ts'
 
 export interface RetentionSweeperParts {
   readonly store: Store

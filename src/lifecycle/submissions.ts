@@ -118,10 +118,11 @@ async function admitJob(
     hash ??= hashSubmission(parts.slices, owner, submission)
     return hash
   }
+  const { earlierSubmissions } = parts.jobs
   const { idempotency_key } = submission
   const earlier = async () =>
-    parts.jobs.hasIdempotencyKey(owner, idempotency_key)
-      ? parts.jobs.findByIdempotencyKey(owner, idempotency_key, await hashed())
+    earlierSubmissions.hasKey(owner, idempotency_key)
+      ? earlierSubmissions.findByKey(owner, idempotency_key, await hashed())
       : null
   const known = await earlier()
   if (known) return { ...known, duplicate: true }

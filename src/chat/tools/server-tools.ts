@@ -4,7 +4,7 @@ import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { Store } from '../../db/store.ts'
 import { ServiceError } from '../../errors.ts'
 import { withMissingOutputs } from '../../jobs/outputs/result-manifest.ts'
-import type { JobService, JobSubmission } from '../../jobs/service.ts'
+import type { JobService, UnkeyedSubmission } from '../../jobs/service.ts'
 import { readJobResult } from '../../jobs/snapshot.ts'
 import { toPublicStatus } from '../../jobs/state-machine.ts'
 import type { Steps, TimeSliceScheduler } from '../../shared/time-slices.ts'
@@ -96,7 +96,6 @@ async function runWorkflow(
   await jobs.prepare(owner, request)
   signal.throwIfAborted()
   const { active } = jobs.submit(owner, request)
-  if (!active) throw new Error('a new job is always active')
   await active.accepted()
   const row = await jobs.outcome(active, signal)
   const manifest = await readJobResult(stored, row)
@@ -105,7 +104,7 @@ async function runWorkflow(
   throw new ServiceError('CONFLICT', { message: `The run ${row.id} of the workflow gave no result: ${why}` })
 }
 
-function createSubmission(workflow_id: string, params: Readonly<Record<string, unknown>>): JobSubmission {
+function createSubmission(workflow_id: string, params: Readonly<Record<string, unknown>>): UnkeyedSubmission {
   return {
     workflow_id,
     graph: null,

@@ -5,7 +5,7 @@ import type { ChatCompletionRequest, WorkflowListItem } from '../../../generated
 import { DELETED_ROWS_OWNER, type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
 import { isRunnable, type Plan } from '../../engine/compile/compiler.ts'
 import { ServiceError } from '../../errors.ts'
-import type { JobService, JobSubmission } from '../../jobs/service.ts'
+import type { JobService, UnkeyedSubmission } from '../../jobs/service.ts'
 import type { ModelCallOptions } from '../../models/calls/model-service.ts'
 import { didYouMean } from '../../models/catalogue/model-name-suggestions.ts'
 import { rejectUnsupportedFields } from '../../models/providers/shared/unsupported-fields.ts'
@@ -112,7 +112,6 @@ export class WorkflowModelService {
     rejectUnsupportedFields(body, { fields: [] }, 'workflow')
     const input = createWorkflowInput(body, mapping.takes)
     const { active } = this.#parts.jobs.submit(owner, createSubmission(workflow_id, { [mapping.input]: input }))
-    if (!active) throw new Error('a new job is always active')
     const job_id = active.row.id
     await active.accepted().catch((thrown: unknown) => {
       throw thrown instanceof ServiceError && thrown.job_id === job_id
@@ -167,7 +166,7 @@ function requireMapping(workflow_id: string, plan: Plan | null): ConversationMap
 }
 
 /** An ordinary run, like a run over HTTP. */
-function createSubmission(workflow_id: string, params: JobSubmission['params']): JobSubmission {
+function createSubmission(workflow_id: string, params: UnkeyedSubmission['params']): UnkeyedSubmission {
   return {
     workflow_id,
     graph: null,

@@ -3,13 +3,13 @@ import type { JobError, ResultManifest, RunRequest, RunResult } from '../../../g
 import type { JobTable } from '../../db/schema.ts'
 import type { ActiveJob } from '../../jobs/active-job.ts'
 import { withMissingOutputs } from '../../jobs/outputs/result-manifest.ts'
-import type { JobSubmission } from '../../jobs/service.ts'
+import type { UnkeyedSubmission } from '../../jobs/service.ts'
 import { toPublicStatus } from '../../jobs/state-machine.ts'
 import { stringifyWithCachedMembers } from '../../shared/incremental-json.ts'
 import { createJsonTextReply } from '../pipeline/reply.ts'
 
 /** Runs of a workflow over HTTP may overlap. Otherwise they are ordinary jobs. */
-export function createHttpSubmission(workflow_id: string, body: RunRequest): JobSubmission {
+export function createHttpSubmission(workflow_id: string, body: RunRequest): UnkeyedSubmission {
   return {
     workflow_id,
     graph: null,

@@ -47,7 +47,6 @@ export const workflowsHandlers: WorkflowsHandlers<RequestContext> = {
     const preparing = app.runs.jobs.prepare(principal, submission)
     if (preparing) await preparing
     const { active } = app.runs.jobs.submit(principal, submission)
-    if (!active) throw new Error('a new job is always active')
     if (body.background) {
       await active.accepted()
       return { status: 202, body: createAcceptedRun(active), headers: { Location: `/api/jobs/${active.row.id}` } }

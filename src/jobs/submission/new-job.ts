@@ -34,6 +34,9 @@ export interface JobSubmission {
   admission?: PreflightAdmission
 }
 
+/** A submission without a name of its own. Its job is always a new one. */
+export type UnkeyedSubmission = JobSubmission & { job_id: null; idempotency_key?: null }
+
 export interface PreflightAdmission {
   /** Identifies a repeated request, in place of `hashRequest`. */
   readonly request_sha256: string

@@ -1,23 +1,21 @@
-// Resumes suspended jobs: with the answer of a client, or because a delay or time limit has ended.
+// Resumes suspended jobs whose delay or time limit has ended.
 import { type DueJob, findJobByKey, updateJob } from '../../db/jobs/rows.ts'
 import { ownerScopeKey, userShareKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
-import { isDamagedDataError, ServiceError, toServiceError } from '../../errors.ts'
+import { isDamagedDataError, toServiceError } from '../../errors.ts'
 import { MemoryUnavailableError } from '../../payloads/fair-memory-account.ts'
-import { type RunSteps, SchemaValidator } from '../../sandbox/schema-validator.ts'
-import type { ActiveJob } from '../active-job.ts'
 import type { ActiveJobRegistry } from '../active-job-registry.ts'
 import { isSmallGraph, OutOfGraphMemoryError } from '../graph-memory-account.ts'
 import type { JobContext } from '../job-context.ts'
 import { createTimedOutEnding } from '../job-endings.ts'
 import { TransientFileError } from '../recovery/transient-faults.ts'
 import { WriteBackoff } from '../recovery/write-backoff.ts'
-import { readStoredPlan, requireStoredPlan } from '../stored-plans.ts'
+import { readStoredPlan } from '../stored-plans.ts'
 import { parseStoredOptions, resolveDeadline } from '../submission/stored-options.ts'
-import { validateAnswerValue } from './answer-validation.ts'
 import { DueJobQueue } from './due-job-queue.ts'
 import { GraphMemoryWaits } from './graph-memory-waits.ts'
-import { listAnswerableWaits, parseStoredWaits, selectWait, type WaitSelector } from './stored-waits.ts'
+import { parseStoredWaits } from './stored-waits.ts'
+import { continueSuspendedJob } from './suspended-job.ts'
 import { WakeTimer } from './wake-timer.ts'
 
 /** One turn handles this many due jobs, for this many milliseconds. The next turn comes after `TURN_MS`, or after `PAUSE_MS` where few jobs can be written. */
@@ -38,18 +36,11 @@ const READING_PART = 1 / 20
 /** Milliseconds until the next try of a job that cannot run, or whose row is damaged. */
 const POSTPONED_MS = 600_000
 
-/** A client's answer to a suspended job. `at` is the JSON pointer of the answer in the request, for problems. */
-export interface WaitAnswer extends WaitSelector {
-  readonly value: unknown
-  readonly at: string
-}
-
 export class JobResumer {
   readonly #registry: ActiveJobRegistry
   readonly #context: JobContext
   readonly #wakeTimer: WakeTimer
   readonly #backoff: WriteBackoff
-  readonly #schemas = new SchemaValidator()
   readonly #dueJobs = new DueJobQueue()
   /** Users whose due jobs pause, since there is no room for them. */
   readonly #pausedUsers = new Set<string>()
@@ -94,60 +85,6 @@ export class JobResumer {
   stop(): void {
     this.#stopped = true
     this.#wakeTimer.stop()
-  }
-
-  /**
-   * Finds the firing that an answer is for, and validates the value. The job may be resumed by another request meanwhile.
-   * @throws JOB_NOT_SUSPENDED, INVALID_PARAMETERS, INVALID_WORKFLOW_GRAPH where this version cannot run the job, SERVICE_UNAVAILABLE; DATA_DAMAGED
-   * where the graph is damaged, and the job ends
-   */
-  async validateAnswer(row: JobTable, answer: WaitAnswer, ahead: number): Promise<string> {
-    if (readStoredPlan(this.#context.plans, row).obstacle === 'damaged') this.#registry.adopt(row).job.endDamaged(false)
-    requireStoredPlan(this.#context.plans, row)
-    const requests = await this.#context.journals.readWaitRequests(row)
-    const owner = userShareKey(row)
-    // The wait requests of thousands of firings take long to read, and many answers may come at once.
-    await this.#context.slices.turn(owner)
-    const all = listAnswerableWaits(row, (firing) => requests.get(firing) ?? null)
-    const { shown, request } = selectWait(all, answer, answer.at)
-    const judged = { value: answer.value, at: `${answer.at}/value` }
-    const runSteps: RunSteps = (steps) => this.#context.slices.run(owner, steps)
-    const found = await validateAnswerValue(this.#schemas, request, judged, { owner, runSteps, ahead })
-    if (found.length > 0) {
-      // The problems may quote the schema, which may contain secrets.
-      const problems = this.#context.publisherOf(row).redact(found)
-      const message = `The value is not what the job waits for: ${problems[0]!.message}`
-      throw new ServiceError('INVALID_PARAMETERS', { problems, message })
-    }
-    return shown.firing
-  }
-
-  /**
-   * Resumes a suspended job that this process does not hold, with a validated value for a firing.
-   * @throws JOB_NOT_SUSPENDED where the firing does not wait any more, QUEUE_FULL; the job stays suspended then
-   */
-  resume(row: JobTable, firing: string, value: unknown): ActiveJob {
-    if (!parseStoredWaits(row).some((one) => one.firing === firing)) throw new ServiceError('JOB_NOT_SUSPENDED')
-    return this.#continueJob(row, [{ firing, value }])
-  }
-
-  #continueJob(row: JobTable, answers: readonly { firing: string; value: unknown }[]): ActiveJob {
-    const { job } = this.#registry.adopt(row)
-    let entered: 'start' | 'wait'
-    try {
-      // The journal must be readable before the job is admitted.
-      void job.journal
-      entered = this.#registry.requestSlot(job)
-    } catch (error) {
-      job.detach()
-      // The next try opens the feed again.
-      this.#context.events.release(job.feed)
-      throw error
-    }
-    for (const { firing, value } of answers) job.remember(['answer', firing, value])
-    if (entered === 'start') job.start()
-    else job.enqueue()
-    return job
   }
 
   #wakeDue(): void {
@@ -322,10 +259,8 @@ export class JobResumer {
     if (obstacle === 'damaged') return this.#registry.adopt(row).job.endDamaged(false)
     if (obstacle === 'not_runnable') return this.#postpone(row, now)
     const due = parseStoredWaits(row).filter(({ until }) => until !== null && until <= now)
-    this.#continueJob(
-      row,
-      due.map(({ firing }) => ({ firing, value: null })),
-    )
+    const answers = due.map(({ firing }) => ({ firing, value: null }))
+    continueSuspendedJob(this.#registry, row, answers)
     this.#graphMemoryWaits.remove(row.key)
   }
 

@@ -6,7 +6,7 @@ import type { JobTable } from '../../db/schema.ts'
 import type { Graph } from '../../engine/compile/graph.ts'
 import { type ServiceError, toServiceError } from '../../errors.ts'
 import type { ActiveJob } from '../../jobs/active-job.ts'
-import type { JobSubmission } from '../../jobs/service.ts'
+import type { JobSubmission, SubmittedJob } from '../../jobs/service.ts'
 import { isTerminal, toSocketStatus } from '../../jobs/state-machine.ts'
 import { estimateContainerBytes, LARGE_RESPONSE_BYTES, runForReader } from '../../net/response-buffers.ts'
 import type { Steps } from '../../shared/time-slices.ts'
@@ -49,9 +49,8 @@ export const jobCommandHandlers: JobCommands = {
   async run_job({ data, request_id }, connection) {
     const submitted = await submitRun(connection, data, request_id)
     if (submitted === null) return
-    const { active, row, duplicate } = submitted
-    if (duplicate) return reconnectOrRefuse(connection, row, null, request_id)
-    if (!active) throw new Error('a new job is always active')
+    if (submitted.duplicate) return reconnectOrRefuse(connection, submitted.row, null, request_id)
+    const { active, row } = submitted
     try {
       await active.accepted()
     } catch (thrown) {
@@ -166,14 +165,12 @@ function createSubmission(data: RunJobData): JobSubmission {
   }
 }
 
-type SubmitResult = ReturnType<RunServices['jobs']['submit']>
-
 /** Null if the job was refused: the refusal is sent, and nothing is stored. */
 async function submitRun(
   connection: CommandConnection,
   data: RunJobData,
   request_id: RequestId,
-): Promise<SubmitResult | null> {
+): Promise<SubmittedJob | null> {
   const { app, principal } = connection
   const { job_id = null, workflow_id = null } = data
   try {
