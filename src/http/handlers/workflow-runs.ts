@@ -6,6 +6,7 @@ import { withMissingOutputs } from '../../jobs/outputs/result-manifest.ts'
 import type { UnkeyedSubmission } from '../../jobs/service.ts'
 import { toPublicStatus } from '../../jobs/state-machine.ts'
 import { stringifyWithCachedMembers } from '../../shared/incremental-json.ts'
+import { stringifyWithBase64 } from '../../shared/json.ts'
 import { createJsonTextReply } from '../pipeline/reply.ts'
 
 /** Runs of a workflow over HTTP may overlap. Otherwise they are ordinary jobs. */
@@ -35,9 +36,12 @@ export function createAcceptedRun({ row, status }: ActiveJob): RunResult {
 
 /** The response with the result of a job that has ended, or that waits for a person or an event. `row` is its last state. */
 export function createRunReply(job: ActiveJob, row: JobTable) {
-  const large = job.row === row && job.outputs.isLarge ? job.outputs.values : null
-  if (large)
-    return createJsonTextReply<RunResult, 200>(200, stringifyWithCachedMembers(createRunResult(job, row, large)))
+  const values = job.row === row ? job.outputs.values : null
+  if (values) {
+    const result = createRunResult(job, row, values)
+    const text = job.outputs.isLarge ? stringifyWithCachedMembers(result) : stringifyWithBase64(result)
+    return createJsonTextReply<RunResult, 200>(200, text)
+  }
   const outputs = row.result === null ? null : (JSON.parse(row.result) as ResultManifest).outputs
   return { status: 200, body: createRunResult(job, row, outputs) } as const
 }
