@@ -1,6 +1,5 @@
 // The job commands of `/ws`: run, follow, feed and cancel jobs. resume-job.ts continues suspended jobs.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
-import type { RunServices } from '../../context.ts'
 import { userShareKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
 import type { Graph } from '../../engine/compile/graph.ts'
