@@ -88,8 +88,11 @@ function* compilePorts(node: DraftNode, { slotIndex, beforeCatch }: PassResults)
   }))
 }
 
-function readDisplayName(node: DraftNode): string {
-  return typeof node.data.name === 'string' && node.data.name !== '' ? node.data.name : node.type.title
+/** Characters. The frames of a job repeat the name of their node, and a feed keeps them by the thousand. */
+const LONGEST_DISPLAY_NAME = 1_000
+
+function readDisplayName({ data: { name }, type }: DraftNode): string {
+  return typeof name === 'string' && name !== '' && name.length <= LONGEST_DISPLAY_NAME ? name : type.title
 }
 
 /** A plain generator yields its items at once; for other functions only the result tells. */

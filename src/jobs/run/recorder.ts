@@ -2,7 +2,8 @@
 
 import type { OutputChunk, OutputValues, ToolReport } from '../../engine/node-api/node-type.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
-import { formatType, type TypeMetadata } from '../../engine/node-api/values/type-metadata.ts'
+import { formatFrameType } from '../../engine/node-api/values/type-label.ts'
+import type { TypeMetadata } from '../../engine/node-api/values/type-metadata.ts'
 import type { NodeStatus, NodeUpdateDetail, ObservedNode, RunObserver } from '../../engine/runtime/run/observer.ts'
 import { ServiceError } from '../../errors.ts'
 import { setValueText } from '../../events/stored-event-codec.ts'
@@ -108,7 +109,7 @@ export function createRunRecorder(job: RunRecorderSink, log: Log): RunRecorder {
       node_id: node.node_id,
       node_name: job.redact(node.node_name),
       output_name,
-      output_type: formatType(type),
+      output_type: formatFrameType(type),
       value: shown,
       disposition: 'append',
     } as EventFrame

@@ -276,8 +276,11 @@ async function sendOutputs(
   const { app, reader, closed } = connection
   const memory = await estimateContainerBytes(outputs, app.schedulers.slices, reader.owner, reader)
   const release = memory > LARGE_RESPONSE_BYTES ? reader.hold(memory) : null
+  const turns = app.schedulers.reading.turnsOf(userShareKey(row))
   try {
     for (const { output_name, value, sequence } of outputs) {
+      if (turns.over) await turns.next()
+      while (connection.congested && !closed.aborted) await connection.drained()
       if (closed.aborted) return
       // The output before may have taken longer than a large graph stays compiled.
       await app.runs.jobs.preparePlan(row)

@@ -3,7 +3,7 @@ import type { JobError, ResultManifest } from '../../../generated/types.ts'
 import type { RunServices } from '../../context.ts'
 import { ownerScopeKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
-import { formatType } from '../../engine/node-api/values/type-metadata.ts'
+import { formatFrameType } from '../../engine/node-api/values/type-label.ts'
 import type { EventBody, EventFrame } from '../../events/types.ts'
 import { computeJobDuration } from '../../jobs/history/terminal-event.ts'
 import { toOutputLists } from '../../jobs/outputs/result-manifest.ts'
@@ -112,7 +112,7 @@ export function createOutputFrame(
     node_id,
     node_name: nodeNameOf(row, node_id, runs),
     output_name,
-    output_type: output ? formatType(output.type) : 'any',
+    output_type: output ? formatFrameType(output.type) : 'any',
     value,
     disposition,
   } as EventFrame

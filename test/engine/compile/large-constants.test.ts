@@ -1,7 +1,7 @@
 // Large values of nodes are compiled in short steps, whatever the node type does with them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { compileGraphSteps } from '../../../src/engine/compile/compiler.ts'
+import { compileGraph, compileGraphSteps } from '../../../src/engine/compile/compiler.ts'
 import type { Graph } from '../../../src/engine/compile/graph.ts'
 import { builtinRegistry } from '../../../src/nodes/registry.ts'
 
@@ -62,5 +62,17 @@ describe('the compilation of a graph', () => {
     }
     assert.deepEqual(codes(`${' '.repeat(99_990)}{{b}}`), ['unknown_name'])
     assert.deepEqual(codes(`${' '.repeat(99_999)}{{b}}`), [])
+  })
+})
+
+describe('the display name of a node', () => {
+  const nameOf = (name: string) => {
+    const graph = { nodes: [{ id: 'n', type: 'output.Output', data: { name, value: 1 } }], edges: [] }
+    return compileGraph(graph, builtinRegistry).plan?.nodes[0]?.observed.node_name
+  }
+
+  test('is its own name, or that of its type where its own is very long: frames repeat it', () => {
+    assert.equal(nameOf('a'.repeat(1_000)), 'a'.repeat(1_000))
+    assert.equal(nameOf('a'.repeat(1_001)), 'Output')
   })
 })

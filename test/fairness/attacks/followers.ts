@@ -264,4 +264,35 @@ export const resuming: AttackOf = () => {
   }
 }
 
-export const followers: readonly AttackOf[] = [watching, subscribing, listening, streaming, leaving]
+/** One value in very many outputs: a socket that comes back is told all of them. */
+function manyOutputs(count: number): Graph {
+  const outputs = Array.from({ length: count }, (_, at) => ({
+    id: `o${at}`,
+    type: 'output.Output',
+    data: { name: `o${at}` },
+  }))
+  const edges = outputs.map(({ id }) => ({ source: 'c', sourceHandle: 'output', target: id, targetHandle: 'value' }))
+  return { nodes: [{ id: 'c', type: 'constant.String', data: { value: 'a' } }, ...outputs], edges }
+}
+
+const returning: AttackOf = (share) => {
+  const count = sized(33_000, share)
+  let job_id = ''
+  return {
+    name: `a socket that comes back to a job of ${count.toLocaleString('en')} outputs`,
+    async prepare(attacker) {
+      const id = await attacker.store(manyOutputs(count))
+      const { text } = await attacker.expect(200, 'POST', `/api/workflows/${id}/run`, '{}')
+      job_id = (JSON.parse(text) as { job_id: string }).job_id
+    },
+    async strike(attacker) {
+      const socket = await attacker.socket()
+      const end = heard(socket, 'job_update', 'completed')
+      socket.send(command('reconnect_job', { job_id, after_sequence: 0 }))
+      await end
+      await closed([socket])
+    },
+  }
+}
+
+export const followers: readonly AttackOf[] = [returning, watching, subscribing, listening, streaming, leaving]

@@ -1,6 +1,6 @@
 // Labels of types for messages: short, whatever a graph declares.
 import { truncateText, truncateValue } from '../../../shared/text-truncation.ts'
-import type { TypeMetadata } from './type-metadata.ts'
+import { formatType, type TypeMetadata } from './type-metadata.ts'
 
 /** Characters. */
 const LONGEST_LABEL = 120
@@ -23,6 +23,24 @@ function formatLabel(type: TypeMetadata, depth: number): string {
 /** The shorthand of a type as in `formatType`, truncated for messages. */
 export function formatTypeLabel(type: TypeMetadata): string {
   return truncateText(formatLabel(type, 0), LONGEST_LABEL)
+}
+
+/** Characters of a type in frames. Real types have some twenty; a graph may declare one of millions. */
+const LONGEST_FRAME_TYPE = 4_096
+
+const frameTypes = new WeakMap<TypeMetadata, string>()
+
+/**
+ * The shorthand of a type for the frames of a job, which a feed keeps by the thousand: it is made once for each type, and a type that is
+ * very long is abbreviated.
+ */
+export function formatFrameType(type: TypeMetadata): string {
+  const known = frameTypes.get(type)
+  if (known !== undefined) return known
+  const whole = formatType(type)
+  const text = whole.length > LONGEST_FRAME_TYPE ? formatTypeLabel(type) : whole
+  frameTypes.set(type, text)
+  return text
 }
 
 /** The names of types as used by nodes such as `input.String`. */
