@@ -1,7 +1,7 @@
 // Loads whole files by reference for nodes, under the rights of the owner of the run.
 import type { OwnerScope } from '../db/owner-scope.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
-import type { AssetAccess } from '../engine/node-api/node-services.ts'
+import type { AssetAccess } from '../engine/node-api/services/assets.ts'
 import { findPackageFile, parsePackagePath } from './bundled-packages.ts'
 import type { FileLookup } from './file-lookup.ts'
 import { isObjectKey, isTemporaryKey, storageUri } from './storage-keys.ts'

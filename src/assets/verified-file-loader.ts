@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { NodeError } from '../engine/node-api/node-error.ts'
-import type { LoadedAsset } from '../engine/node-api/node-services.ts'
+import type { LoadedAsset } from '../engine/node-api/services/assets.ts'
 import { truncateText } from '../shared/text-truncation.ts'
 import type { ByteRange } from './stores/object-store.ts'
 

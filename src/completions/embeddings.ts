@@ -2,7 +2,7 @@
 // vectors of another provider.
 import type { CreateEmbeddingRequest, EmbeddingList } from '../../generated/types.ts'
 import { userShareKey } from '../db/owner-scope.ts'
-import type { ModelUsage } from '../engine/node-api/node-services.ts'
+import type { ModelUsage } from '../engine/node-api/services/models.ts'
 import { ServiceError } from '../errors.ts'
 import { resolveBillingContext } from '../models/billing/billing-context.ts'
 import { estimateEmbeddingCost } from '../models/billing/cost-estimate.ts'

@@ -9,7 +9,7 @@ import { openTemporaryStore } from '../assets/store-factory.ts'
 import { StoredObjectService } from '../assets/stored-object-service.ts'
 import { BlobStore } from '../assets/stores/blob-store.ts'
 import { UrlSigner } from '../assets/url-signer.ts'
-import type { MediaAccess } from '../engine/node-api/node-services.ts'
+import type { MediaAccess } from '../engine/node-api/services/media.ts'
 import type { Foundation } from './foundation.ts'
 import type { Storage } from './storage.ts'
 

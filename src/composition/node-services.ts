@@ -1,15 +1,13 @@
 // The services of nodes in this process: one sandbox, one client for outgoing requests, models, and the secrets of the nodes' owner.
 import { createComputePool } from '../compute/worker-pool.ts'
 import type { Config } from '../config.ts'
-import {
-  type AssetAccess,
-  type MediaAccess,
-  type NodeServices,
-  noServices,
-  type OutgoingHttp,
-  type ToolAccess,
-  type VectorAccess,
-} from '../engine/node-api/node-services.ts'
+import type { NodeServices } from '../engine/node-api/node-services.ts'
+import type { AssetAccess } from '../engine/node-api/services/assets.ts'
+import type { MediaAccess } from '../engine/node-api/services/media.ts'
+import { noServices } from '../engine/node-api/services/no-services.ts'
+import type { OutgoingHttp } from '../engine/node-api/services/outgoing-http.ts'
+import type { ToolAccess } from '../engine/node-api/services/tools.ts'
+import type { VectorAccess } from '../engine/node-api/services/vectors.ts'
 import { createMediaPool } from '../media/worker-pool.ts'
 import { type BillingContext, createUnbilledContext } from '../models/billing/billing-context.ts'
 import type { ModelService } from '../models/calls/model-service.ts'

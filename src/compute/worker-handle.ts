@@ -2,7 +2,7 @@
 // pieces, other work of the main thread has its turn.
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { NodeError, NonRetryableError } from '../engine/node-api/node-error.ts'
-import type { ComputeTask } from '../engine/node-api/node-services.ts'
+import type { ComputeTask } from '../engine/node-api/services/compute.ts'
 import { splitValue, ValueAssembler, type ValueFragment } from '../engine/node-api/values/fragments.ts'
 import { MAX_VALUE_DEPTH, MAX_VALUE_SIZE, MeasureSum } from '../engine/node-api/values/measure.ts'
 import { TimeSlice } from '../engine/runtime/time-slice.ts'

@@ -1,7 +1,7 @@
 // Runs long firings of pure node types in threads; the main thread only sends the inputs and reads the outputs.
 
-import type { ComputeAccess, ComputeTask } from '../engine/node-api/node-services.ts'
 import type { NodeType } from '../engine/node-api/node-type.ts'
+import type { ComputeAccess, ComputeTask } from '../engine/node-api/services/compute.ts'
 import { builtinRegistry } from '../nodes/registry.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
 import { COMPUTE_LIMITS, type ComputeLimits } from './limits.ts'

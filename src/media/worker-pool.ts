@@ -1,5 +1,5 @@
 // The pool of processes that work on files.
-import type { MediaAccess, MediaResult, MediaTask } from '../engine/node-api/node-services.ts'
+import type { MediaAccess, MediaResult, MediaTask } from '../engine/node-api/services/media.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
 import { MEDIA_LIMITS, type MediaLimits } from './limits.ts'
 import { MediaWorker } from './worker-process.ts'

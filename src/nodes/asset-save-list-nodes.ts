@@ -1,7 +1,7 @@
 // asset.Save and asset.List: files that the user who runs the workflow keeps, with names and in folders.
 
-import type { AssetValue } from '../engine/node-api/node-services.ts'
 import { type NodeContext, NodeError, type NodeType, type OutputGenerator } from '../engine/node-api/node-type.ts'
+import type { AssetValue } from '../engine/node-api/services/assets.ts'
 import { createFileNeedsReader, type InputFile, readFileInput } from './shared/file-inputs.ts'
 import { optionalProperty, requiredProperty, streamOutput, valueOutput } from './shared/node-type-builders.ts'
 import { guardTextLength } from './shared/value-limits.ts'

@@ -1,6 +1,5 @@
 // code.*: code that users write, run in the host's sandbox. The sandbox checks the code; this file has the handles and limits.
 
-import type { SandboxScript } from '../engine/node-api/node-services.ts'
 import {
   type BackgroundExpressionReader,
   type InputValues,
@@ -9,6 +8,7 @@ import {
   type NodeType,
   type OutputGenerator,
 } from '../engine/node-api/node-type.ts'
+import type { SandboxScript } from '../engine/node-api/services/sandbox.ts'
 import {
   LARGEST_MEMORY_LIMIT_MB,
   LONGEST_TIME_LIMIT_MS,

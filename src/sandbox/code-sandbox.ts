@@ -1,7 +1,7 @@
 // The sandbox: runs untrusted code in QuickJS, compiled to WebAssembly, in worker threads that can be killed. Its parts:
 // ../workers/fair-semaphore.ts (turns), worker-pool.ts and worker-handle.ts (workers), script-call.ts (one call), worker.ts and quickjs
 // (inside).
-import type { CodeSandbox, SandboxScript } from '../engine/node-api/node-services.ts'
+import type { CodeSandbox, SandboxScript } from '../engine/node-api/services/sandbox.ts'
 import { DEFAULT_WORKERS, MAX_HELD_STREAMS } from './limits.ts'
 import { ScriptCall } from './script-call.ts'
 import { createSandboxClosedError, type SandboxLimits, SandboxWorkerPool } from './worker-pool.ts'

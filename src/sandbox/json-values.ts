@@ -1,8 +1,8 @@
 // Values on their way into the sandbox and out of it: validated on both sides, and passed as JSON text.
 
 import { NodeError } from '../engine/node-api/node-error.ts'
-import type { SandboxScript } from '../engine/node-api/node-services.ts'
 import type { OutputValues } from '../engine/node-api/node-type.ts'
+import type { SandboxScript } from '../engine/node-api/services/sandbox.ts'
 import {
   describeTooManyKeys,
   estimateSize,

@@ -1,7 +1,7 @@
 // One call of code, as seen from outside: waits for a worker, receives its messages, and delivers results. A stream whose worker pauses has
 // no permit until it resumes. A call settles once; later messages of the worker are ignored.
 import { NodeError } from '../engine/node-api/node-error.ts'
-import type { SandboxScript } from '../engine/node-api/node-services.ts'
+import type { SandboxScript } from '../engine/node-api/services/sandbox.ts'
 import { runToCompletion, type Steps } from '../shared/time-slices.ts'
 import { isSmallValue } from '../shared/value-size.ts'
 import { decodeOutputs, encodeInputs, encodeInputsSteps } from './json-values.ts'

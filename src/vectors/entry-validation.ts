@@ -1,7 +1,7 @@
 // Checks entries against their limits before they are written.
 import type { VectorEntryTable } from '../db/schema.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
-import type { VectorEntry } from '../engine/node-api/node-services.ts'
+import type { VectorEntry } from '../engine/node-api/services/vectors.ts'
 import { isLongerAsJson } from '../engine/node-api/values/measure.ts'
 import { encodeVector, normalizeVector } from './vector-math.ts'
 

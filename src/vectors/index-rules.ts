@@ -1,7 +1,7 @@
 // The rules of an index: its vectors come from one model and have one length. Also the error for a full index.
 import type { VectorIndexTable } from '../db/schema.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
-import type { VectorIndex } from '../engine/node-api/node-services.ts'
+import type { VectorIndex } from '../engine/node-api/services/vectors.ts'
 import { abbreviate } from '../nodes/shared/value-limits.ts'
 
 /** The public facts of an index. */

@@ -1,5 +1,5 @@
 // Tests metadata against a filter. The filter is compiled once, so that the cost of a test depends on the entry alone.
-import type { VectorFilter } from '../engine/node-api/node-services.ts'
+import type { VectorFilter } from '../engine/node-api/services/vectors.ts'
 import { toCanonicalText } from '../nodes/shared/value-operations.ts'
 import { guardVectorFilter } from '../nodes/vector/filter-limits.ts'
 

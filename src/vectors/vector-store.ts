@@ -13,7 +13,7 @@ import type {
   VectorIndex,
   VectorMatch,
   VectorQuery,
-} from '../engine/node-api/node-services.ts'
+} from '../engine/node-api/services/vectors.ts'
 import { estimateMemory } from '../engine/node-api/values/measure.ts'
 import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'

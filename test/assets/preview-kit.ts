@@ -2,7 +2,7 @@
 import { PreviewScheduler } from '../../src/assets/previews/scheduler.ts'
 import { insertAsset } from '../../src/db/assets/rows.ts'
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
-import type { MediaAccess, MediaTask } from '../../src/engine/node-api/node-services.ts'
+import type { MediaAccess, MediaTask } from '../../src/engine/node-api/services/media.ts'
 import { createLog } from '../../src/log.ts'
 import { createMediaPool } from '../../src/media/worker-pool.ts'
 import { ADA, about, type Kit } from './kit.ts'

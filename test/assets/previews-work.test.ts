@@ -15,7 +15,7 @@ import {
 import { deleteAsset, insertAsset } from '../../src/db/assets/rows.ts'
 import { userShareKey } from '../../src/db/owner-scope.ts'
 import type { Tx } from '../../src/db/store.ts'
-import type { MediaTask } from '../../src/engine/node-api/node-services.ts'
+import type { MediaTask } from '../../src/engine/node-api/services/media.ts'
 import { createMediaPool } from '../../src/media/worker-pool.ts'
 import { refreshChecksums } from '../helpers/checksums.ts'
 import { keptLog } from '../helpers/kept-log.ts'

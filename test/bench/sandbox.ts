@@ -1,7 +1,7 @@
 // Code in the sandbox beside plain calls of the same engine in this process: the cost of workers, limits and checks.
 import releaseSync from '@jitl/quickjs-wasmfile-release-sync'
 import { newQuickJSWASMModuleFromVariant, type QuickJSSyncVariant } from 'quickjs-emscripten-core'
-import type { CodeSandbox, SandboxScript } from '../../src/engine/node-api/node-services.ts'
+import type { CodeSandbox, SandboxScript } from '../../src/engine/node-api/services/sandbox.ts'
 import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
 import type { BenchRow } from './engine.ts'
 

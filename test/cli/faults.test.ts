@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { createPlainView, createQuietView } from '../../src/cli/run/plain-views.ts'
 import { type ProgressView, RunProgress } from '../../src/cli/run/progress.ts'
 import { NodeError } from '../../src/engine/node-api/node-error.ts'
-import { noServices } from '../../src/engine/node-api/node-services.ts'
+import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { executePlan } from '../../src/engine/runtime/execution.ts'
 import { echo, graphOf, planOf, Screen } from './kit.ts'
 

@@ -2,7 +2,7 @@
 import type { ChatCompletionRequest, CreateWorkflowRequest, Graph } from '../../generated/types.ts'
 import type { AnswerPart } from '../../src/completions/answers/generator.ts'
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
-import type { ModelUsage } from '../../src/engine/node-api/node-services.ts'
+import type { ModelUsage } from '../../src/engine/node-api/services/models.ts'
 import type { TestServer } from '../helpers/server.ts'
 import { edge, node } from '../http/kit.ts'
 

@@ -1,9 +1,9 @@
 // Runs with firings in compute threads: their outcome is that of any other run, nothing of them is recorded, and a cancel ends them.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import type { ComputeAccess, ComputeTask } from '../../src/engine/node-api/node-services.ts'
-import { noServices } from '../../src/engine/node-api/node-services.ts'
 import type { InputValues } from '../../src/engine/node-api/node-type.ts'
+import type { ComputeAccess, ComputeTask } from '../../src/engine/node-api/services/compute.ts'
+import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { isHeavyFiring } from '../../src/engine/runtime/firings/cost.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { graph, node, outputs, run, sink, source, start, until } from '../engine/kit.ts'

@@ -1,6 +1,6 @@
 // Compute threads, and firings as the engine would run them, for tests.
 import { type ComputePool, createComputePool } from '../../src/compute/worker-pool.ts'
-import type { ComputeTask } from '../../src/engine/node-api/node-services.ts'
+import type { ComputeTask } from '../../src/engine/node-api/services/compute.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 
 export const compute: ComputePool = createComputePool({ workers: 2 })

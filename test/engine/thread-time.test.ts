@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { noServices } from '../../src/engine/node-api/node-services.ts'
+import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { executePlan } from '../../src/engine/runtime/execution.ts'
 import { silentObserver } from '../../src/engine/runtime/run/observer.ts'

@@ -1,7 +1,7 @@
 // Calls that break off, or hang: their charges, and how long a server with signs of life may take.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ModelUsage } from '../../src/engine/node-api/node-services.ts'
+import type { ModelUsage } from '../../src/engine/node-api/services/models.ts'
 import { createUnbilledContext } from '../../src/models/billing/billing-context.ts'
 import { ModelService } from '../../src/models/calls/model-service.ts'
 import { ModelListCache } from '../../src/models/catalogue/model-list-cache.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server as HttpServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net'
 import { NodeError } from '../../src/engine/node-api/node-error.ts'
-import type { IncomingResponse, OutgoingRequest } from '../../src/engine/node-api/node-services.ts'
+import type { IncomingResponse, OutgoingRequest } from '../../src/engine/node-api/services/outgoing-http.ts'
 import {
   createOutgoingHttpClient,
   type OutgoingHttpClient,

@@ -6,13 +6,9 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Asset, AssetPage, JobSnapshot, TemporaryAssetUpload } from '../../generated/types.ts'
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
-import {
-  type AssetQuery,
-  type AssetToSave,
-  type AssetValue,
-  noServices,
-} from '../../src/engine/node-api/node-services.ts'
 import type { NodeError, NodeType, OutputGenerator, OutputValues } from '../../src/engine/node-api/node-type.ts'
+import type { AssetQuery, AssetToSave, AssetValue } from '../../src/engine/node-api/services/assets.ts'
+import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { readJobSnapshot } from '../../src/jobs/queries.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { cannotMount, memoryLog, smallDisk } from '../db/kit.ts'

@@ -1,7 +1,8 @@
 // code.JavaScript in a run that is suspended while its code is in the middle of a stream.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { type NodeServices, noServices } from '../../src/engine/node-api/node-services.ts'
+import type { NodeServices } from '../../src/engine/node-api/node-services.ts'
+import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { MemoryJournal } from '../engine/memory-journal.ts'

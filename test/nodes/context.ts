@@ -1,7 +1,7 @@
 // A node context for tests that call nodes without a run.
 
-import { noServices } from '../../src/engine/node-api/node-services.ts'
 import type { InputValues, NodeContext, NodeRunResult, NodeType } from '../../src/engine/node-api/node-type.ts'
+import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { runToCompletion } from '../../src/shared/time-slices.ts'
 
 export const context: NodeContext = {

@@ -1,7 +1,7 @@
 // Checks node types that claim that each firing gives all of their outputs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { noServices } from '../../src/engine/node-api/node-services.ts'
+import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { createUnbilledContext } from '../../src/models/billing/billing-context.ts'
 import { ModelService } from '../../src/models/calls/model-service.ts'
 import { ModelListCache } from '../../src/models/catalogue/model-list-cache.ts'

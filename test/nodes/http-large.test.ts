@@ -1,8 +1,10 @@
 // http.*: large bodies are encoded in the time slices of a run, and large responses are read in a worker.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ComputeTask, noServices, type OutgoingRequest } from '../../src/engine/node-api/node-services.ts'
 import type { InputValues, NodeContext, NodeType, OutputValues } from '../../src/engine/node-api/node-type.ts'
+import type { ComputeTask } from '../../src/engine/node-api/services/compute.ts'
+import { noServices } from '../../src/engine/node-api/services/no-services.ts'
+import type { OutgoingRequest } from '../../src/engine/node-api/services/outgoing-http.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 import type { Steps } from '../../src/shared/time-slices.ts'
 import { graph, node, outputs, sink } from '../engine/kit.ts'

@@ -1,7 +1,8 @@
 // Runs one firing of a node that works on files, with real worker processes.
 
-import { type AssetAccess, noServices } from '../../src/engine/node-api/node-services.ts'
 import type { OutputValues } from '../../src/engine/node-api/node-type.ts'
+import type { AssetAccess } from '../../src/engine/node-api/services/assets.ts'
+import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { createMediaPool } from '../../src/media/worker-pool.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { context, runWith } from './context.ts'

@@ -1,7 +1,7 @@
 // Shorthands for calls into the sandbox.
 import assert from 'node:assert/strict'
 import { NodeError } from '../../src/engine/node-api/node-error.ts'
-import type { CodeSandbox, SandboxScript } from '../../src/engine/node-api/node-services.ts'
+import type { CodeSandbox, SandboxScript } from '../../src/engine/node-api/services/sandbox.ts'
 
 const never = new AbortController().signal
 

@@ -1,7 +1,7 @@
 // Code of several owners in one sandbox: no owner waits for all the code of another, and no owner takes all workers.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { CodeSandbox } from '../../src/engine/node-api/node-services.ts'
+import type { CodeSandbox } from '../../src/engine/node-api/services/sandbox.ts'
 import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
 import {
   LARGEST_MEMORY_LIMIT_MB,

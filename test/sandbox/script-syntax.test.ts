@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { NodeError } from '../../src/engine/node-api/node-error.ts'
-import type { SandboxScript } from '../../src/engine/node-api/node-services.ts'
+import type { SandboxScript } from '../../src/engine/node-api/services/sandbox.ts'
 import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
 import { findSyntaxError } from '../../src/sandbox/script-syntax.ts'
 import { script } from './kit.ts'

@@ -2,7 +2,7 @@
 
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import type { Store } from '../../src/db/store.ts'
-import type { VectorEntry } from '../../src/engine/node-api/node-services.ts'
+import type { VectorEntry } from '../../src/engine/node-api/services/vectors.ts'
 import { VectorStore, type VectorStoreOptions } from '../../src/vectors/vector-store.ts'
 
 export const OWNER: OwnerScope = { user_id: '1', workspace_id: null }

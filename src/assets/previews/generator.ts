@@ -12,7 +12,7 @@ import {
 import { userShareKey } from '../../db/owner-scope.ts'
 import type { Store, Tx } from '../../db/store.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { MediaAccess, MediaResult } from '../../engine/node-api/node-services.ts'
+import type { MediaAccess, MediaResult } from '../../engine/node-api/services/media.ts'
 import { type AssetMetadata, type ContentFindings, readFindings, replaceFindings } from '../metadata.ts'
 import type { BlobStore } from '../stores/blob-store.ts'
 import { findPreviewTask, type PreviewTask } from './tasks.ts'

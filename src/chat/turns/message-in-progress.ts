@@ -2,7 +2,7 @@
 import type { ChatChunkFrame, CompletionUsage } from '../../../generated/types.ts'
 import type { AnswerPart } from '../../completions/answers/generator.ts'
 import { MessageBuilder, toCompletionUsage } from '../../completions/answers/openai-format.ts'
-import type { ModelUsage } from '../../engine/node-api/node-services.ts'
+import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import type { Redactor } from '../../redaction/redactor.ts'
 import { RedactedStream } from '../../redaction/streams/redacted-stream.ts'
 import { runToCompletion, type Steps } from '../../shared/time-slices.ts'

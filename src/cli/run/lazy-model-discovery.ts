@@ -1,5 +1,5 @@
 // Discovers the model servers of this machine once, when a run calls its first model.
-import type { ModelAccess } from '../../engine/node-api/node-services.ts'
+import type { ModelAccess } from '../../engine/node-api/services/models.ts'
 
 export function discoverOnFirstUse(models: ModelAccess, discover: () => Promise<unknown>): ModelAccess {
   let discovery: Promise<unknown> | null = null

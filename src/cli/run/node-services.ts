@@ -3,8 +3,10 @@
 
 import { findPackageFile, parsePackagePath } from '../../assets/bundled-packages.ts'
 import { assetNotFoundError, loadVerifiedFile } from '../../assets/verified-file-loader.ts'
-import type { AssetAccess, ToolAccess, VectorAccess } from '../../engine/node-api/node-services.ts'
 import { NodeError, type NodeRegistry } from '../../engine/node-api/node-type.ts'
+import type { AssetAccess } from '../../engine/node-api/services/assets.ts'
+import type { ToolAccess } from '../../engine/node-api/services/tools.ts'
+import type { VectorAccess } from '../../engine/node-api/services/vectors.ts'
 import type { BillingContext } from '../../models/billing/billing-context.ts'
 import {
   amountTowardsLimits,

@@ -3,7 +3,7 @@
 import { createNodeServiceFactory, operatorResources } from '../../composition/node-services.ts'
 import type { Config } from '../../config.ts'
 import { isRunnable, type Plan } from '../../engine/compile/compiler.ts'
-import type { VectorAccess } from '../../engine/node-api/node-services.ts'
+import type { VectorAccess } from '../../engine/node-api/services/vectors.ts'
 import { type Execution, executePlan, type RunObserver } from '../../engine/runtime/execution.ts'
 import { ModelService } from '../../models/calls/model-service.ts'
 import { ModelListCache } from '../../models/catalogue/model-list-cache.ts'

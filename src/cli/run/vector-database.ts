@@ -3,7 +3,7 @@ import { LOCAL_PRINCIPAL } from '../../access/principal.ts'
 import { openDataFolder } from '../../db/files/data-folder.ts'
 import { IN_MEMORY } from '../../db/open-database.ts'
 import { Store } from '../../db/store.ts'
-import type { VectorAccess } from '../../engine/node-api/node-services.ts'
+import type { VectorAccess } from '../../engine/node-api/services/vectors.ts'
 import { systemPlatform } from '../../platform.ts'
 import { VectorStore } from '../../vectors/vector-store.ts'
 

@@ -2,7 +2,7 @@
 // alike.
 import type { ChatCompletionRequest } from '../../../generated/types.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
-import type { ModelPart } from '../../engine/node-api/node-services.ts'
+import type { ModelPart } from '../../engine/node-api/services/models.ts'
 import type { ModelCallOptions } from '../../models/calls/model-service.ts'
 
 /** The parts that a model gives. The first part of a workflow's answer names its job. */

@@ -1,6 +1,6 @@
 // Converts the parts of an answer to OpenAI's format: to one completion, or to the chunks of a stream.
 import type { ChatCompletion, ChatCompletionChunk, CompletionUsage, ToolCall } from '../../../generated/types.ts'
-import type { ModelToolCall, ModelUsage } from '../../engine/node-api/node-services.ts'
+import type { ModelToolCall, ModelUsage } from '../../engine/node-api/services/models.ts'
 import type { Platform } from '../../platform.ts'
 import type { AnswerPart } from './generator.ts'
 

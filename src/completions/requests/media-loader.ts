@@ -4,7 +4,8 @@
 import { PACKAGES_PATH } from '../../assets/bundled-packages.ts'
 import { detectContentType, mediaKindOf } from '../../assets/content-type.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { AssetAccess, OutgoingHttp } from '../../engine/node-api/node-services.ts'
+import type { AssetAccess } from '../../engine/node-api/services/assets.ts'
+import type { OutgoingHttp } from '../../engine/node-api/services/outgoing-http.ts'
 
 export interface LoadedMedia {
   readonly url: string

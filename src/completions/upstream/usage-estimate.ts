@@ -1,7 +1,7 @@
 // Usage of passthrough calls: the provider's count, or an estimate where the provider counts nothing, or zero for a
 // text.
 import type { ChatCompletionRequest } from '../../../generated/types.ts'
-import type { ModelUsage } from '../../engine/node-api/node-services.ts'
+import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import { calculateCallCost } from '../../models/billing/call-cost.ts'
 import { countModelTokens, estimateTokensOfLength } from '../../models/billing/token-count.ts'
 import { joinMessageText } from '../../models/calls/message-text.ts'

@@ -2,7 +2,7 @@
 import type { JobError } from '../../../generated/types.ts'
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
-import type { ModelUsage } from '../../engine/node-api/node-services.ts'
+import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import { isUnavailableError, ServiceError } from '../../errors.ts'
 import { LazyOutputEvent } from '../../events/lazy-event.ts'
 import type { EventLog } from '../../events/log.ts'

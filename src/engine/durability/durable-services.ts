@@ -2,7 +2,11 @@
 // in ../README.md. The class lists each service, so that adding one requires a decision.
 
 import { NodeError } from '../node-api/node-error.ts'
-import type { AssetAccess, ModelAccess, NodeServices, OutgoingHttp, VectorAccess } from '../node-api/node-services.ts'
+import type { NodeServices } from '../node-api/node-services.ts'
+import type { AssetAccess } from '../node-api/services/assets.ts'
+import type { ModelAccess } from '../node-api/services/models.ts'
+import type { OutgoingHttp } from '../node-api/services/outgoing-http.ts'
+import type { VectorAccess } from '../node-api/services/vectors.ts'
 import type { Journal } from './journal.ts'
 
 /** The run that uses the services. */

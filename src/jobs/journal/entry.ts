@@ -6,8 +6,8 @@ import type {
   RecordedStep,
   WaitRequest,
 } from '../../engine/durability/journal.ts'
-import type { ModelUsage } from '../../engine/node-api/node-services.ts'
 import type { OutputValues } from '../../engine/node-api/node-type.ts'
+import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import type { RunError } from '../../engine/runtime/run/observer.ts'
 import type { EventBody, EventFrame } from '../../events/types.ts'
 

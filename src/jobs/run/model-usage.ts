@@ -1,6 +1,7 @@
 // Sums up the model usage of a job, and derives the cost and models of its result. The metered services of the run report the usage.
 import type { CostActual } from '../../../generated/types.ts'
-import type { ModelUsage, NodeServices, ReserveCost } from '../../engine/node-api/node-services.ts'
+import type { NodeServices } from '../../engine/node-api/node-services.ts'
+import type { ModelUsage, ReserveCost } from '../../engine/node-api/services/models.ts'
 import { roundAmount } from '../../shared/money.ts'
 
 /** The estimate of a preflight. */

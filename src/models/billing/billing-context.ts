@@ -1,5 +1,5 @@
 // The billing context of calls: its keys, its admission of calls, and its record of what they used.
-import type { ModelUsage, ReserveCost } from '../../engine/node-api/node-services.ts'
+import type { ModelUsage, ReserveCost } from '../../engine/node-api/services/models.ts'
 import type { BilledCall } from './billed-party.ts'
 
 export interface BillingContext {

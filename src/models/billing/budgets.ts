@@ -1,7 +1,7 @@
 // Enforces the spending limits for models. The limits per day, of a user and of all users, count only what the operator pays. The limit of a job counts
 // every call.
 import type { OwnerScope } from '../../db/owner-scope.ts'
-import type { ModelUsage, ReserveCost } from '../../engine/node-api/node-services.ts'
+import type { ModelUsage, ReserveCost } from '../../engine/node-api/services/models.ts'
 import { Counter, type Metrics } from '../../metrics.ts'
 import { toNodeError } from '../calls/node-errors.ts'
 import { type BilledCall, type BilledParty, type OperatorKeys, resolveBilledParty } from './billed-party.ts'

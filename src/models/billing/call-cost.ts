@@ -1,5 +1,5 @@
 // Calculates what a call cost: the provider's own figure, or else the model's price times the tokens.
-import type { ModelCost } from '../../engine/node-api/node-services.ts'
+import type { ModelCost } from '../../engine/node-api/services/models.ts'
 import type { ModelPrice, Usage } from '../provider.ts'
 
 const MILLION = 1_000_000

@@ -1,5 +1,5 @@
 // Estimates the minimum cost of a call before it is made: the cost of its input, since the length of the answer is unknown.
-import type { ModelCost, ModelMessage } from '../../engine/node-api/node-services.ts'
+import type { ModelCost, ModelMessage } from '../../engine/node-api/services/models.ts'
 import { joinMessageText } from '../calls/message-text.ts'
 import type { ResolvedModel } from '../catalogue/resolved-model.ts'
 import type { CompletionRequest } from '../provider.ts'

@@ -1,7 +1,7 @@
 // Spending limits, and the reservations of running calls within them. Amounts are US dollars: a cost in another currency, or an unknown cost,
 // counts towards no limit.
 
-import type { ModelCost } from '../../engine/node-api/node-services.ts'
+import type { ModelCost } from '../../engine/node-api/services/models.ts'
 import { roundAmount } from '../../shared/money.ts'
 import { ProviderError } from '../provider-error.ts'
 

@@ -1,5 +1,5 @@
 // Counts what one call uses: by its provider's count, or by an own count where that is missing or implausible.
-import type { ModelMessage, ModelUsage } from '../../engine/node-api/node-services.ts'
+import type { ModelMessage, ModelUsage } from '../../engine/node-api/services/models.ts'
 import { joinMessageText } from '../calls/message-text.ts'
 import type { ResolvedModel } from '../catalogue/resolved-model.ts'
 import type { TokenCounts, Usage } from '../provider.ts'

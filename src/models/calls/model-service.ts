@@ -6,7 +6,7 @@ import type {
   ModelPart,
   ModelUsage,
   ReserveCost,
-} from '../../engine/node-api/node-services.ts'
+} from '../../engine/node-api/services/models.ts'
 import { stringifyInSlices } from '../../shared/incremental-json.ts'
 import { TimeSliceScheduler, yieldToEventLoop } from '../../shared/time-slices.ts'
 import { type BillingContext, resolveBillingContext } from '../billing/billing-context.ts'

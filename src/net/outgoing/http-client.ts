@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { IncomingResponse, OutgoingHttp, OutgoingRequest } from '../../engine/node-api/node-services.ts'
+import type { IncomingResponse, OutgoingHttp, OutgoingRequest } from '../../engine/node-api/services/outgoing-http.ts'
 import { outgoingTimeSlices } from '../outgoing-time-slices.ts'
 import type { OwnRequestDetector } from '../own-request-detector.ts'
 import { createStrictMaskSteps, type SecretMask } from '../secret-mask.ts'

@@ -1,6 +1,6 @@
 // Redirects a request (RFC 9110 §15.4), and removes what must not go to another origin.
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { OutgoingRequest } from '../../engine/node-api/node-services.ts'
+import type { OutgoingRequest } from '../../engine/node-api/services/outgoing-http.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 import { containsSecretSteps, createStrictMaskSteps } from '../secret-mask.ts'
 import type { HttpHeaders } from './http-headers.ts'

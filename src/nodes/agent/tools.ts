@@ -1,12 +1,12 @@
 // The tools of an agent: reads them from the property, describes them to the model, and calls them with the arguments that the model wrote.
 
+import { type FiringStep, type NodeContext, NodeError, NodeInterruptedError } from '../../engine/node-api/node-type.ts'
 import {
   type ResolvedTool,
   SINGLE_NODE_PREFIX,
   type ToolDescription,
   type ToolTarget,
-} from '../../engine/node-api/node-services.ts'
-import { type FiringStep, type NodeContext, NodeError, NodeInterruptedError } from '../../engine/node-api/node-type.ts'
+} from '../../engine/node-api/services/tools.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
 import {
   MOST_TOOLS,

@@ -1,13 +1,13 @@
 // One turn of an agent, as a step of the firing: the model's text and its tool calls. The text is streamed as the model writes it.
 import { readSteadyTime } from '../../engine/node-api/clock.ts'
+import type { NodeContext, OutputValues } from '../../engine/node-api/node-type.ts'
 import type {
   ModelMessage,
   ModelPart,
   ModelRequest,
   ModelToolCall,
   ModelUsage,
-} from '../../engine/node-api/node-services.ts'
-import type { NodeContext, OutputValues } from '../../engine/node-api/node-type.ts'
+} from '../../engine/node-api/services/models.ts'
 import { createCallId } from './call-id.ts'
 import type { AgentDeadline } from './deadline.ts'
 import type { ToolCall } from './tools.ts'

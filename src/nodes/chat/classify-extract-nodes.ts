@@ -1,6 +1,5 @@
 // chat.Classify and chat.Extract: a model turns a text into a label or into fields.
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { ModelMessage } from '../../engine/node-api/node-services.ts'
 import type {
   InputValues,
   NodeContext,
@@ -10,6 +9,7 @@ import type {
   NodeType,
   OutputValues,
 } from '../../engine/node-api/node-type.ts'
+import type { ModelMessage } from '../../engine/node-api/services/models.ts'
 import { conforms } from '../../engine/node-api/values/type-conformance.ts'
 import { parseType } from '../../engine/node-api/values/type-metadata.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'

@@ -1,6 +1,5 @@
 // chat.Complete: a conversation with a model. The providers of the host decide which models exist and what they cost.
 
-import type { ModelMessage } from '../../engine/node-api/node-services.ts'
 import {
   type NodeContext,
   NodeError,
@@ -10,6 +9,7 @@ import {
   type NodeType,
   type OutputValues,
 } from '../../engine/node-api/node-type.ts'
+import type { ModelMessage } from '../../engine/node-api/services/models.ts'
 import { optionalProperty, streamOutput, valueOutput } from '../shared/node-type-builders.ts'
 import { buildConversation, conversationProblem } from './conversation.ts'
 import { hasImages, inlineImages, listImageNeeds } from './image-inlining.ts'

@@ -1,8 +1,8 @@
 // Builds the conversation that a chat node sends from system text, messages and prompt, or says why it is invalid. Pictures are in
 // image-inlining.ts.
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { ModelMessage } from '../../engine/node-api/node-services.ts'
 import type { InputValues, NodeFacts, NodeProblem } from '../../engine/node-api/node-type.ts'
+import type { ModelMessage } from '../../engine/node-api/services/models.ts'
 
 const ROLES: readonly string[] = ['system', 'user', 'assistant']
 const MESSAGE_KEYS: readonly string[] = ['role', 'content']

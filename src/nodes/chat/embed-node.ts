@@ -1,6 +1,5 @@
 // chat.Embed: turns texts into vectors. Many texts are sent in several calls, and each call is a step.
 
-import type { ModelUsage } from '../../engine/node-api/node-services.ts'
 import {
   type NodeContext,
   NodeError,
@@ -10,6 +9,7 @@ import {
   type NodeType,
   type OutputValues,
 } from '../../engine/node-api/node-type.ts'
+import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 import { LONGEST_CONVERSATION } from './conversation.ts'
 import {

@@ -1,8 +1,8 @@
 // Turns the pictures of chat nodes into data: URLs, which every provider with vision accepts. The guarded client fetches web URLs here, so
 // that a provider reaches nothing that the workflow must not reach.
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { ModelMessage } from '../../engine/node-api/node-services.ts'
 import type { InputValues, NodeContext, NodeFacts, NodeNeed } from '../../engine/node-api/node-type.ts'
+import type { ModelMessage } from '../../engine/node-api/services/models.ts'
 import { readFileReference } from '../asset-load-node.ts'
 import { loadAsset } from '../shared/asset-loader.ts'
 

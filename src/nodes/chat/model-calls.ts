@@ -1,6 +1,5 @@
 // Model calls of nodes: shared properties, the answer read to its end, its usage, and the forecast of a call.
 import { NodeError, NodeInterruptedError } from '../../engine/node-api/node-error.ts'
-import type { ModelMessage, ModelPart, ModelRequest, ModelUsage } from '../../engine/node-api/node-services.ts'
 import type {
   InputValues,
   NodeContext,
@@ -9,6 +8,7 @@ import type {
   NodeProblem,
   NodeProperty,
 } from '../../engine/node-api/node-type.ts'
+import type { ModelMessage, ModelPart, ModelRequest, ModelUsage } from '../../engine/node-api/services/models.ts'
 import { truncateText } from '../../shared/text-truncation.ts'
 import { optionalProperty, requiredProperty } from '../shared/node-type-builders.ts'
 

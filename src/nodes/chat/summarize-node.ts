@@ -1,7 +1,6 @@
 // chat.Summarize: makes a short text of a long one. A text too long for one call is summarized in pieces first, then the summaries
 // together. Each call is a step, so that an interruption does not repeat paid calls.
 
-import type { ModelMessage, ModelUsage } from '../../engine/node-api/node-services.ts'
 import {
   type NodeContext,
   NodeError,
@@ -11,6 +10,7 @@ import {
   type NodeType,
   type OutputValues,
 } from '../../engine/node-api/node-type.ts'
+import type { ModelMessage, ModelUsage } from '../../engine/node-api/services/models.ts'
 import { optionalProperty, requiredProperty, streamOutput, valueOutput } from '../shared/node-type-builders.ts'
 import { chunkAtBoundaries } from '../shared/text-chunks.ts'
 import {

@@ -1,8 +1,8 @@
 // control.* and workflow.Call: branches, streams, delays and calls of workflows.
 
 import { readSteadyTime } from '../../engine/node-api/clock.ts'
-import { SINGLE_NODE_PREFIX } from '../../engine/node-api/node-services.ts'
 import { type InputValues, NodeError, type NodeType, Wait } from '../../engine/node-api/node-type.ts'
+import { SINGLE_NODE_PREFIX } from '../../engine/node-api/services/tools.ts'
 import {
   optionalProperty,
   requiredProperty,

@@ -1,7 +1,7 @@
 // Builds the request that a node's properties describe, sends it with retries, and returns the response.
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { IncomingResponse, OutgoingRequest } from '../../engine/node-api/node-services.ts'
 import type { InputValues, NodeContext } from '../../engine/node-api/node-type.ts'
+import type { IncomingResponse, OutgoingRequest } from '../../engine/node-api/services/outgoing-http.ts'
 import { type BodyType, encodeFields, encodeRequestBody, formatSingleValue } from './request-body.ts'
 import type { ReceivedResponse } from './response.ts'
 import { FiringSecrets, fillUrlSecrets } from './secret-placeholders.ts'

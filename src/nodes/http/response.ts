@@ -1,8 +1,8 @@
 // Reads a response for a node: by its content type, within output limits, and without the secrets that were sent. Reading depends on the
 // response alone, so that a worker can read a large one.
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { IncomingResponse } from '../../engine/node-api/node-services.ts'
 import type { InputValues, NodeContext } from '../../engine/node-api/node-type.ts'
+import type { IncomingResponse } from '../../engine/node-api/services/outgoing-http.ts'
 import { createResponseMask, createStrictMaskSteps, type ResponseMask, type SecretMask } from '../../net/secret-mask.ts'
 import { guardJsonText } from '../shared/json-size.ts'
 import { httpLibrary } from '../shared/lazy-libraries.ts'

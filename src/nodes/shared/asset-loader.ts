@@ -1,7 +1,7 @@
 // Counts files in the memory account of a run while they are loaded, because many firings may load files at the same time.
 
-import type { LoadedAsset } from '../../engine/node-api/node-services.ts'
 import type { NodeContext } from '../../engine/node-api/node-type.ts'
+import type { LoadedAsset } from '../../engine/node-api/services/assets.ts'
 
 /** Loads a file and counts it in the run's memory meanwhile. @throws as `AssetAccess.load` does */
 export function loadAsset(reference: string, max_bytes: number, context: NodeContext): Promise<LoadedAsset> {

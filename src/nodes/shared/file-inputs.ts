@@ -1,7 +1,6 @@
 // Reads the files that nodes take: bytes, a URL, or a media value with either. Runs media tasks on files in a worker.
 
 import { withHeldMemory } from '../../engine/node-api/held-memory.ts'
-import type { MediaResult } from '../../engine/node-api/node-services.ts'
 import {
   type NodeContext,
   NodeError,
@@ -9,6 +8,7 @@ import {
   type NodeNeed,
   type NodeType,
 } from '../../engine/node-api/node-type.ts'
+import type { MediaResult } from '../../engine/node-api/services/media.ts'
 import { readFileReference } from '../asset-load-node.ts'
 import { loadAsset } from './asset-loader.ts'
 

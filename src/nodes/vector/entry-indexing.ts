@@ -1,6 +1,5 @@
 // vector.Index: builds entries from parallel lists, with given vectors or with vectors that a model makes of the texts.
 
-import type { VectorEntry } from '../../engine/node-api/node-services.ts'
 import {
   type InputValues,
   type NodeContext,
@@ -9,6 +8,7 @@ import {
   type NodeProblem,
   type OutputValues,
 } from '../../engine/node-api/node-type.ts'
+import type { VectorEntry } from '../../engine/node-api/services/vectors.ts'
 import { embedTexts } from '../chat/embed-node.ts'
 import { cryptoLibrary } from '../shared/lazy-libraries.ts'
 import { toCanonicalText } from '../shared/value-operations.ts'

@@ -1,6 +1,5 @@
 // vector.*: vectors that are stored in named indexes and searched by similarity. The host stores them.
 
-import type { VectorFilter } from '../../engine/node-api/node-services.ts'
 import {
   type InputValues,
   type NodeContext,
@@ -11,6 +10,7 @@ import {
   type NodeType,
   type OutputValues,
 } from '../../engine/node-api/node-type.ts'
+import type { VectorFilter } from '../../engine/node-api/services/vectors.ts'
 import { dimensionsProperty, embeddingNeed, embedTexts } from '../chat/embed-node.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 import { findIndexProblem, type IndexInputs, indexVectors } from './entry-indexing.ts'

@@ -4,7 +4,7 @@ import type { ChatCompletion, ChatCompletionRequest, InferenceChunkFrame } from 
 import { resolveModelName } from '../../chat/model-choice.ts'
 import type { AnswerPart } from '../../completions/answers/generator.ts'
 import { createCompletionId, MessageBuilder, toCompletionUsage } from '../../completions/answers/openai-format.ts'
-import type { ModelUsage } from '../../engine/node-api/node-services.ts'
+import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import { ServiceError } from '../../errors.ts'
 import { sendFrameInSlices } from '../frames/large-frames.ts'
 import type { CommandConnection } from './command-connection.ts'

@@ -1,6 +1,6 @@
 // Builds the graph for a call of a node type as a workflow. The id of that workflow contains the whole call.
 import type { Graph, GraphEdge, GraphNode } from '../../engine/compile/graph.ts'
-import { SINGLE_NODE_PREFIX } from '../../engine/node-api/node-services.ts'
+import { SINGLE_NODE_PREFIX } from '../../engine/node-api/services/tools.ts'
 import { canonicalJson } from '../../shared/json.ts'
 
 /** The id of the called node in the graph, beside the inputs and outputs. */

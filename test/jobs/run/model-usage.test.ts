@@ -1,7 +1,7 @@
 // The cost and the models in the result of a job.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ModelCost, ModelUsage } from '../../../src/engine/node-api/node-services.ts'
+import type { ModelCost, ModelUsage } from '../../../src/engine/node-api/services/models.ts'
 import { type CostEstimate, JobModelUsage } from '../../../src/jobs/run/model-usage.ts'
 import { valid } from '../kit.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NodeError } from '../../../src/engine/node-api/node-error.ts'
-import { noServices } from '../../../src/engine/node-api/node-services.ts'
+import { noServices } from '../../../src/engine/node-api/services/no-services.ts'
 import { executePlan } from '../../../src/engine/runtime/execution.ts'
 import { ServiceError } from '../../../src/errors.ts'
 import { createRunRecorder } from '../../../src/jobs/run/recorder.ts'

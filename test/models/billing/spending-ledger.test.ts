@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '../../../src/db/store.ts'
-import type { ModelUsage } from '../../../src/engine/node-api/node-services.ts'
+import type { ModelUsage } from '../../../src/engine/node-api/services/models.ts'
 import type { Log } from '../../../src/log.ts'
 import { SpendingLedger } from '../../../src/models/billing/spending-ledger.ts'
 import { startServer } from '../../helpers/server.ts'

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { NodeError } from '../../../src/engine/node-api/node-error.ts'
-import { type NodeServices, noServices } from '../../../src/engine/node-api/node-services.ts'
+import type { NodeServices } from '../../../src/engine/node-api/node-services.ts'
+import { noServices } from '../../../src/engine/node-api/services/no-services.ts'
 import { pricedProvider } from '../../helpers/priced-provider.ts'
 import { fired, needsOf, problems, services } from '../chat-kit.ts'
 

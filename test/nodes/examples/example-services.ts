@@ -3,15 +3,11 @@ import { createHash } from 'node:crypto'
 import { bundledAssetAccess } from '../../../src/cli/run/node-services.ts'
 import { IN_MEMORY } from '../../../src/db/open-database.ts'
 import { Store } from '../../../src/db/store.ts'
-import {
-  type AssetAccess,
-  type AssetValue,
-  type ModelAccess,
-  type ModelPart,
-  type NodeServices,
-  noServices,
-  type OutgoingHttp,
-} from '../../../src/engine/node-api/node-services.ts'
+import type { NodeServices } from '../../../src/engine/node-api/node-services.ts'
+import type { AssetAccess, AssetValue } from '../../../src/engine/node-api/services/assets.ts'
+import type { ModelAccess, ModelPart } from '../../../src/engine/node-api/services/models.ts'
+import { noServices } from '../../../src/engine/node-api/services/no-services.ts'
+import type { OutgoingHttp } from '../../../src/engine/node-api/services/outgoing-http.ts'
 import { createMediaPool } from '../../../src/media/worker-pool.ts'
 import { builtinRegistry } from '../../../src/nodes/registry.ts'
 import { createCodeSandbox } from '../../../src/sandbox/code-sandbox.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import sharp from 'sharp'
-import type { AssetToSave, AssetValue } from '../../../src/engine/node-api/node-services.ts'
+import type { AssetToSave, AssetValue } from '../../../src/engine/node-api/services/assets.ts'
 import { failsAs } from '../fails-as.ts'
 import { mediaNodes } from '../with-media.ts'
 

@@ -1,7 +1,8 @@
 // vector.*: writing, searching and removing, with given vectors and with those that a model makes; and invalid inputs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type NodeServices, noServices } from '../../../src/engine/node-api/node-services.ts'
+import type { NodeServices } from '../../../src/engine/node-api/node-services.ts'
+import { noServices } from '../../../src/engine/node-api/services/no-services.ts'
 import { builtinRegistry } from '../../../src/nodes/registry.ts'
 import { graph, node, source, start } from '../../engine/kit.ts'
 import { pricedProvider } from '../../helpers/priced-provider.ts'

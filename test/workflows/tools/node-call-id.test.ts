@@ -1,7 +1,7 @@
 // The id of a call of a node type contains the whole call as canonical JSON. Calls with the same values write them once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SINGLE_NODE_PREFIX } from '../../../src/engine/node-api/node-services.ts'
+import { SINGLE_NODE_PREFIX } from '../../../src/engine/node-api/services/tools.ts'
 import { canonicalJson } from '../../../src/shared/json.ts'
 import { formatNodeCallId, type NodeToolCall } from '../../../src/workflows/tools/node-call-graph.ts'
 

@@ -9,7 +9,7 @@ import type { CaughtFailure, NodeUpdate, WaitingFiring, WaitRequest } from '../.
 import type { RunDurability } from '../../durability/run-durability.ts'
 import type { SuspendableRun } from '../../durability/wait-registry.ts'
 import type { Clock } from '../../node-api/clock.ts'
-import type { ComputeAccess, NodeServices } from '../../node-api/node-services.ts'
+import type { NodeServices } from '../../node-api/node-services.ts'
 import {
   type InputValues,
   type NodeContext,
@@ -17,6 +17,7 @@ import {
   type NodeInterruptedError,
   type OutputValues,
 } from '../../node-api/node-type.ts'
+import type { ComputeAccess } from '../../node-api/services/compute.ts'
 import { containsBytes } from '../../node-api/values/measure.ts'
 import type { AttemptHost } from '../firings/attempts.ts'
 import { sleepWithoutPermit, withoutPermit } from '../firings/concurrency-permit.ts'
