@@ -1,7 +1,7 @@
 // The worker's side: runs firings one after the other with the code of the built-in node types.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { NodeContext } from '../engine/node-api/node-context.ts'
 import { NodeError, NonRetryableError } from '../engine/node-api/node-error.ts'
-import type { NodeContext } from '../engine/node-api/node-type.ts'
 import { splitValue, ValueAssembler, type ValueFragment } from '../engine/node-api/values/fragments.ts'
 import { findExcess, MAX_VALUE_SIZE } from '../engine/node-api/values/measure.ts'
 import { builtinRegistry } from '../nodes/registry.ts'

@@ -1,6 +1,8 @@
 // Runs a firing of one node type inside a firing of another, in a worker if it would block the main thread for long.
 
-import type { InputValues, NodeContext, NodeType, OutputValues } from '../engine/node-api/node-type.ts'
+import type { InputValues, OutputValues } from '../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../engine/node-api/node-context.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import { isHeavyFiring } from '../engine/runtime/firings/cost.ts'
 
 /**

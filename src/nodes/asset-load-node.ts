@@ -1,7 +1,8 @@
 // asset.Load: reads a file of the user who runs the workflow. The host decides where files are and who may read them.
 
 import { withHeldMemory } from '../engine/node-api/held-memory.ts'
-import { NodeError, type NodeFacts, type NodeNeed, type NodeType } from '../engine/node-api/node-type.ts'
+import type { NodeFacts, NodeNeed } from '../engine/node-api/node-facts.ts'
+import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
 import type { Steps } from '../shared/time-slices.ts'
 import { loadAsset } from './shared/asset-loader.ts'
 import { optionalProperty, requiredProperty, valueOutput } from './shared/node-type-builders.ts'

@@ -1,6 +1,8 @@
 // asset.Save and asset.List: files that the user who runs the workflow keeps, with names and in folders.
 
-import { type NodeContext, NodeError, type NodeType, type OutputGenerator } from '../engine/node-api/node-type.ts'
+import type { OutputGenerator } from '../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../engine/node-api/node-context.ts'
+import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
 import type { AssetValue } from '../engine/node-api/services/assets.ts'
 import { createFileNeedsReader, type InputFile, readFileInput } from './shared/file-inputs.ts'
 import { optionalProperty, requiredProperty, streamOutput, valueOutput } from './shared/node-type-builders.ts'

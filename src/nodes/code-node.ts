@@ -1,13 +1,8 @@
 // code.*: code that users write, run in the host's sandbox. The sandbox checks the code; this file has the handles and limits.
 
-import {
-  type BackgroundExpressionReader,
-  type InputValues,
-  NodeError,
-  type NodeRunResult,
-  type NodeType,
-  type OutputGenerator,
-} from '../engine/node-api/node-type.ts'
+import type { InputValues, NodeRunResult, OutputGenerator } from '../engine/node-api/firing-forms.ts'
+import type { BackgroundExpressionReader } from '../engine/node-api/node-facts.ts'
+import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
 import type { SandboxScript } from '../engine/node-api/services/sandbox.ts'
 import {
   LARGEST_MEMORY_LIMIT_MB,

@@ -1,6 +1,9 @@
 // prompt.Template: builds the conversation for a model from templates, by the rules of prompt-template.ts.
+
+import type { InputValues } from '../engine/node-api/firing-forms.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
-import type { InputValues, NodeFacts, NodeProblem, NodeType, UnknownName } from '../engine/node-api/node-type.ts'
+import type { NodeFacts, NodeProblem, UnknownName } from '../engine/node-api/node-facts.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import { collectInputNames, parsePromptTemplate, renderPromptTemplate, type TemplatePiece } from './prompt-template.ts'
 import { costOfSections } from './shared/firing-costs.ts'
 import { optionalProperty, valueOutput } from './shared/node-type-builders.ts'

@@ -2,8 +2,8 @@
 // the paths of text.Template, without partials, lambdas and lookup in outer sections, because these make a template hard to read.
 
 import { suggestName } from '../engine/node-api/did-you-mean.ts'
+import type { InputValues } from '../engine/node-api/firing-forms.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
-import type { InputValues } from '../engine/node-api/node-type.ts'
 import { abbreviate, createStepBudget, guardTextLength, type StepBudget } from './shared/value-limits.ts'
 import { parsePathTexts, readAtPath, toText } from './shared/value-operations.ts'
 

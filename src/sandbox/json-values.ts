@@ -1,7 +1,7 @@
 // Values on their way into the sandbox and out of it: validated on both sides, and passed as JSON text.
 
+import type { OutputValues } from '../engine/node-api/firing-forms.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
-import type { OutputValues } from '../engine/node-api/node-type.ts'
 import type { SandboxScript } from '../engine/node-api/services/sandbox.ts'
 import {
   describeTooManyKeys,

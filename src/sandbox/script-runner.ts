@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import releaseSync from '@jitl/quickjs-wasmfile-release-sync'
 import { newQuickJSWASMModuleFromVariant, newVariant, type QuickJSSyncVariant } from 'quickjs-emscripten-core'
-import type { LogSeverity } from '../engine/node-api/node-type.ts'
+import type { LogSeverity } from '../engine/node-api/node-context.ts'
 import {
   INITIAL_MEMORY_PAGES,
   LONGEST_LINE,

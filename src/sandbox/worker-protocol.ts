@@ -1,5 +1,5 @@
 // The messages between a worker and the sandbox. Values are passed only as JSON text.
-import type { LogSeverity } from '../engine/node-api/node-type.ts'
+import type { LogSeverity } from '../engine/node-api/node-context.ts'
 
 /** The error types of code. */
 export type ScriptErrorType = 'code_error' | 'code_timeout' | 'code_memory' | 'code_stack' | 'code_output'

@@ -1,7 +1,7 @@
 // Runs with firings in compute threads: their outcome is that of any other run, nothing of them is recorded, and a cancel ends them.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import type { InputValues } from '../../src/engine/node-api/node-type.ts'
+import type { InputValues } from '../../src/engine/node-api/firing-forms.ts'
 import type { ComputeAccess, ComputeTask } from '../../src/engine/node-api/services/compute.ts'
 import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { isHeavyFiring } from '../../src/engine/runtime/firings/cost.ts'

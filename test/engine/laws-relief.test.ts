@@ -1,7 +1,8 @@
 // The laws of relief: what a stream operator leaves unread, and which nodes that relieves.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ItemRequest, NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import { ItemRequest } from '../../src/engine/node-api/firing-forms.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
 import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import {
   Counter,

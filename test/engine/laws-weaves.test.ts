@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
-import { ItemRequest, STREAM_END } from '../../src/engine/node-api/node-type.ts'
+import { ItemRequest, STREAM_END } from '../../src/engine/node-api/firing-forms.ts'
 import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { graph, item, node, output, outputs, sink, start, testType, value, withTypes } from './kit.ts'
 

@@ -10,7 +10,7 @@ import type {
   RecordedStep,
   WaitRequest,
 } from '../../src/engine/durability/journal.ts'
-import type { OutputValues } from '../../src/engine/node-api/node-type.ts'
+import type { OutputValues } from '../../src/engine/node-api/firing-forms.ts'
 import type { RunError } from '../../src/engine/runtime/run/observer.ts'
 
 export type Record =

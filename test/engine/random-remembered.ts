@@ -2,13 +2,9 @@
 // other items each time, use random numbers, or wait. Also counts how often the code of each firing began.
 
 import type { Graph } from '../../src/engine/compile/graph.ts'
-import {
-  type InputValues,
-  type NodeContext,
-  type NodeRegistry,
-  type NodeType,
-  Wait,
-} from '../../src/engine/node-api/node-type.ts'
+import type { InputValues } from '../../src/engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../src/engine/node-api/node-context.ts'
+import { type NodeRegistry, type NodeType, Wait } from '../../src/engine/node-api/node-type.ts'
 import { graph, node, withTypes } from './kit.ts'
 import type { MemoryJournal } from './memory-journal.ts'
 import { type Kind, number } from './random-kinds.ts'

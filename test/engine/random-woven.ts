@@ -4,10 +4,10 @@ import {
   type InputValues,
   ItemRequest,
   type LoopFiring,
-  NodeError,
   STREAM_END,
   type StreamOperatorFiring,
-} from '../../src/engine/node-api/node-type.ts'
+} from '../../src/engine/node-api/firing-forms.ts'
+import { NodeError } from '../../src/engine/node-api/node-type.ts'
 import { number } from './random-kinds.ts'
 
 /** Aggregates that fail at an item. */

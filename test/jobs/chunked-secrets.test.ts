@@ -1,7 +1,8 @@
 // Secrets in concurrent chunks of a node's firings, in the results of nodes, and in texts that were cut off: no secret is shown.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { NodeContext, NodeType } from '../../src/engine/node-api/node-type.ts'
+import type { NodeContext } from '../../src/engine/node-api/node-context.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import type { JobFrame } from '../../src/events/types.ts'
 import { graph, node, output, sink, source, testType, value } from '../engine/kit.ts'
 import { type TestServer, until } from '../helpers/server.ts'

@@ -1,6 +1,8 @@
 // A node context for tests that call nodes without a run.
 
-import type { InputValues, NodeContext, NodeRunResult, NodeType } from '../../src/engine/node-api/node-type.ts'
+import type { InputValues, NodeRunResult } from '../../src/engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../src/engine/node-api/node-context.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { runToCompletion } from '../../src/shared/time-slices.ts'
 

@@ -1,7 +1,7 @@
 // The cost limits of one firing on values, lists and tables, however large they are and whatever they share.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ItemRequest } from '../../src/engine/node-api/node-type.ts'
+import { ItemRequest } from '../../src/engine/node-api/firing-forms.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { context } from './context.ts'
 import { fire, outputOf } from './fire.ts'

@@ -1,7 +1,7 @@
 // Runs one node by itself, through the compiler and the engine, as a graph would.
 
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
-import type { OutputValues } from '../../src/engine/node-api/node-type.ts'
+import type { OutputValues } from '../../src/engine/node-api/firing-forms.ts'
 import { executePlan } from '../../src/engine/runtime/execution.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { Recorder } from '../engine/kit.ts'

@@ -1,7 +1,9 @@
 // http.*: large bodies are encoded in the time slices of a run, and large responses are read in a worker.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { InputValues, NodeContext, NodeType, OutputValues } from '../../src/engine/node-api/node-type.ts'
+import type { InputValues, OutputValues } from '../../src/engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../src/engine/node-api/node-context.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import type { ComputeTask } from '../../src/engine/node-api/services/compute.ts'
 import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import type { OutgoingRequest } from '../../src/engine/node-api/services/outgoing-http.ts'

@@ -1,7 +1,7 @@
 // A URL with a secret that is too long is refused before it is parsed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { NodeContext } from '../../src/engine/node-api/node-type.ts'
+import type { NodeContext } from '../../src/engine/node-api/node-context.ts'
 import { FiringSecrets, fillUrlSecrets } from '../../src/nodes/http/secret-placeholders.ts'
 import { runToCompletion, type Steps } from '../../src/shared/time-slices.ts'
 import { takesLess } from '../helpers/patience.ts'

@@ -2,7 +2,7 @@
 
 import type { Graph } from '../../src/engine/compile/graph.ts'
 import type { Clock } from '../../src/engine/node-api/clock.ts'
-import type { OutputValues } from '../../src/engine/node-api/node-type.ts'
+import type { OutputValues } from '../../src/engine/node-api/firing-forms.ts'
 import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { executePlan, type RunOutcome } from '../../src/engine/runtime/execution.ts'
 import { planOf, Recorder } from '../engine/kit.ts'

@@ -3,13 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import {
-  type InputValues,
-  ItemRequest,
-  type NodeType,
-  type OutputValues,
-  STREAM_END,
-} from '../../src/engine/node-api/node-type.ts'
+import { type InputValues, ItemRequest, type OutputValues, STREAM_END } from '../../src/engine/node-api/firing-forms.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { context } from './context.ts'
 

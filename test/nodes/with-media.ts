@@ -1,6 +1,6 @@
 // Runs one firing of a node that works on files, with real worker processes.
 
-import type { OutputValues } from '../../src/engine/node-api/node-type.ts'
+import type { OutputValues } from '../../src/engine/node-api/firing-forms.ts'
 import type { AssetAccess } from '../../src/engine/node-api/services/assets.ts'
 import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { createMediaPool } from '../../src/media/worker-pool.ts'

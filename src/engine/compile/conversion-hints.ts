@@ -1,6 +1,7 @@
 // Proposes nodes that convert an output's type to an input's type, from the conversions that the node types of the registry declare. The
 // engine knows none of these types by name.
-import type { Conversion, NodeRegistry } from '../node-api/node-type.ts'
+import type { Conversion } from '../node-api/node-facts.ts'
+import type { NodeRegistry } from '../node-api/node-type.ts'
 import {
   getTypeArgument,
   isAssignable,

@@ -1,6 +1,6 @@
 // Collects the issues of a graph. Keeps up to `MAX_ERRORS` errors and counts the others; warnings are limited where they are made.
 
-import type { BackgroundExpressionReader } from '../node-api/node-type.ts'
+import type { BackgroundExpressionReader } from '../node-api/node-facts.ts'
 import type { GraphIssue } from './graph.ts'
 
 /** No list of problems shows more. */

@@ -1,6 +1,6 @@
 // Reads slow expressions of a graph in threads, before a run of the graph begins.
 
-import type { ExpressionReaderContext } from '../node-api/node-type.ts'
+import type { ExpressionReaderContext } from '../node-api/node-facts.ts'
 import type { CompilationResult } from './compiler.ts'
 import { createExpressionIssue } from './node-constants.ts'
 

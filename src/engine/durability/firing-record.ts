@@ -2,16 +2,10 @@
 // them again gives the same result.
 
 import type { PlanNode } from '../compile/plan.ts'
+import type { AggregateFiring, InputValues, OutputValues } from '../node-api/firing-forms.ts'
+import type { NodeContext } from '../node-api/node-context.ts'
 import { isRetrySafe } from '../node-api/node-metadata.ts'
-import {
-  type AggregateFiring,
-  type InputValues,
-  type NodeContext,
-  NodeError,
-  NodeInterruptedError,
-  type OutputValues,
-  Wait,
-} from '../node-api/node-type.ts'
+import { NodeError, NodeInterruptedError, Wait } from '../node-api/node-type.ts'
 import { type AttemptJournal, NO_FAILED_ATTEMPTS } from '../runtime/firings/attempts.ts'
 import { FiringCalls } from '../runtime/firings/calls.ts'
 import { type FiringControl, isThenable, toItemSource } from '../runtime/firings/firing.ts'

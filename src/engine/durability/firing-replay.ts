@@ -1,6 +1,6 @@
 // Restores a firing from its history: its result is replayed, its wait is resumed, or it fails as it must not run again.
 
-import type { OutputValues } from '../node-api/node-type.ts'
+import type { OutputValues } from '../node-api/firing-forms.ts'
 import { NO_FAILED_ATTEMPTS } from '../runtime/firings/attempts.ts'
 import { ItemSource } from '../runtime/firings/firing.ts'
 import type { NodeCodeRunner } from '../runtime/firings/node-code-runner.ts'

@@ -1,6 +1,6 @@
 // The interface through which a run is made durable, so that an interrupted run continues where it stopped. The engine reports events and
 // asks for known ones; the host stores them. See law 48 and following in ../README.md.
-import type { InputValues, OutputValues } from '../node-api/node-type.ts'
+import type { InputValues, OutputValues } from '../node-api/firing-forms.ts'
 import type { WaitRequest } from '../node-api/wait.ts'
 import type { RunError } from '../runtime/run/error.ts'
 

@@ -1,4 +1,4 @@
-import type { NodeContext } from './node-type.ts'
+import type { NodeContext } from './node-context.ts'
 
 /** Counts `bytes` as memory held by the run until the work is done. */
 export async function withHeldMemory<T>(

@@ -1,5 +1,6 @@
 // The public description of a node type, as `GET /api/nodes/metadata` serves it.
-import type { InputValues, NodeProperty, NodeType } from './node-type.ts'
+import type { InputValues } from './firing-forms.ts'
+import type { NodeProperty, NodeType } from './node-type.ts'
 import type { TypeMetadata } from './values/type-metadata.ts'
 
 export interface PropertyMetadata {

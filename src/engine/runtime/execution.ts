@@ -1,7 +1,7 @@
 // The host's interface to one run of a plan.
 
 import type { Plan } from '../compile/compiler.ts'
-import type { InputValues } from '../node-api/node-type.ts'
+import type { InputValues } from '../node-api/firing-forms.ts'
 import type { RunOutcome } from './run/observer.ts'
 import type { InputsInTransit, PushResult } from './streams/streamed-inputs.ts'
 import { createRun, type ExecuteOptions } from './sub-workflow.ts'

@@ -3,7 +3,7 @@
 
 import type { PlanNode } from '../compile/plan.ts'
 import type { NodeUpdate } from '../durability/journal.ts'
-import type { InputValues } from '../node-api/node-type.ts'
+import type { InputValues } from '../node-api/firing-forms.ts'
 import { resolveNodeUpdates } from './property-updates.ts'
 
 export class NodePropertyValues {

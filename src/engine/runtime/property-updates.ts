@@ -4,7 +4,7 @@ import type { Plan } from '../compile/compiler.ts'
 import { createPropertyCheck, tryCoerce } from '../compile/node-constants.ts'
 import { getNodeTypeInfo } from '../compile/node-type-info.ts'
 import type { PlanNode } from '../compile/plan.ts'
-import type { InputValues } from '../node-api/node-type.ts'
+import type { InputValues } from '../node-api/firing-forms.ts'
 
 /** Properties of the graph's interface, or read once at the start. */
 const FIXED_PROPERTIES = { input: new Set(['name', 'value', 'stream']), output: new Set(['name']) }

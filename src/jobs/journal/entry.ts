@@ -6,7 +6,7 @@ import type {
   RecordedStep,
   WaitRequest,
 } from '../../engine/durability/journal.ts'
-import type { OutputValues } from '../../engine/node-api/node-type.ts'
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
 import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import type { RunError } from '../../engine/runtime/run/observer.ts'
 import type { EventBody, EventFrame } from '../../events/types.ts'

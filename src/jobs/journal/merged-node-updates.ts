@@ -1,7 +1,7 @@
 // Merges property changes while the journal is read. Thousands of changes of one node may take effect at the same firing, and only the last of each
 // value counts. They are merged one by one, so that the firing that takes them need not look at all of them.
 import type { NodeUpdate } from '../../engine/durability/journal.ts'
-import type { InputValues } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
 import { estimateUpdateWeight } from '../run/job-inputs.ts'
 
 /** The last change of a node: its index in the list, and the merged values once there are several changes. */

@@ -1,6 +1,6 @@
 // The journal of a job as its run sees it. Names of firings are unique within the job, including the firings of called workflows.
 import type { FailedAttempts, FiringEnd, FiringHistory, Journal, WaitRequest } from '../../engine/durability/journal.ts'
-import type { OutputValues } from '../../engine/node-api/node-type.ts'
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
 import type { RunError } from '../../engine/runtime/run/observer.ts'
 import type { JournalEntry } from './entry.ts'
 

@@ -1,6 +1,6 @@
 // Redacts the chunks of running nodes. A text that may be the beginning of a secret is held back until that is decided. Each firing has separate streams
 // for text and thinking, since concurrent chunks are not one text.
-import type { OutputChunk } from '../../engine/node-api/node-type.ts'
+import type { OutputChunk } from '../../engine/node-api/node-context.ts'
 
 /** Redacts the pieces of one text. */
 export interface RedactingTextStream {

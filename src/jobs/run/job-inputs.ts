@@ -1,7 +1,7 @@
 // Accepts the inputs of a job, running or queued. Each input is checked when it comes, against the accepted inputs and those in transit, and is applied
 // once it is stored.
 
-import type { InputValues } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
 import type { InputsInTransit, PushResult } from '../../engine/runtime/execution.ts'
 import type { ActiveJobCommand } from '../commit/command-queue.ts'

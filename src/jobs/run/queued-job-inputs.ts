@@ -1,7 +1,7 @@
 // Accepts inputs for a queued job: values and ends of streamed inputs, and property changes. It answers like the execution, and bounds the stored values.
 
 import type { Plan, PlanInput } from '../../engine/compile/compiler.ts'
-import type { InputValues } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
 import type { InputsInTransit, PushResult } from '../../engine/runtime/execution.ts'
 import { resolvePropertyUpdates } from '../../engine/runtime/property-updates.ts'

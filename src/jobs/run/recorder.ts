@@ -1,6 +1,7 @@
 // The observer of a run, which turns its reports into events and frames of the job.
 
-import type { OutputChunk, OutputValues, ToolReport } from '../../engine/node-api/node-type.ts'
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { OutputChunk, ToolReport } from '../../engine/node-api/node-context.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
 import { formatFrameType } from '../../engine/node-api/values/type-label.ts'
 import type { TypeMetadata } from '../../engine/node-api/values/type-metadata.ts'

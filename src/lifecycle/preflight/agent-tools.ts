@@ -1,7 +1,8 @@
 // Reads the tools of an agent for a preflight: the target of each tool, and the invalid entries.
 
 import { createNodeTypeLookup } from '../../engine/node-api/did-you-mean.ts'
-import type { NodeFacts, NodeRegistry } from '../../engine/node-api/node-type.ts'
+import type { NodeFacts } from '../../engine/node-api/node-facts.ts'
+import type { NodeRegistry } from '../../engine/node-api/node-type.ts'
 import type { ToolTarget } from '../../engine/node-api/services/tools.ts'
 import { MOST_TOOLS, parseToolEntries, TOO_MANY_TOOLS, TOOLS_PROPERTY } from '../../nodes/agent/tool-entries.ts'
 import type { Steps } from '../../shared/time-slices.ts'

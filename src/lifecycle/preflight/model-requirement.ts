@@ -1,5 +1,5 @@
 // Derives the requirement of one model call from the answer of its provider.
-import type { NodeNeed } from '../../engine/node-api/node-type.ts'
+import type { NodeNeed } from '../../engine/node-api/node-facts.ts'
 import { suggestModel } from '../../models/catalogue/model-name-suggestions.ts'
 import { supportsTask } from '../../models/catalogue/model-tasks.ts'
 import { findListedModel } from '../../models/catalogue/resolved-model.ts'

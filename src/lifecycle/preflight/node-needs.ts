@@ -1,5 +1,5 @@
 // Collects the needs of all nodes of a run and of the workflows that it calls.
-import type { NodeNeed } from '../../engine/node-api/node-type.ts'
+import type { NodeNeed } from '../../engine/node-api/node-facts.ts'
 import { isSecretName } from '../../shared/secret-name.ts'
 import type { AbortableTimeSlices } from './abortable-time-slices.ts'
 import type { CallGraph, WorkflowUnit } from './call-graph.ts'

@@ -1,7 +1,7 @@
 // The time that is left for a turn of an agent or for its tool calls, as an abort signal. Time that the run spends waiting for people does
 // not count. Elapsed time is saved in parts, so that a process that dies loses little of it.
 import { readSteadyTime } from '../../engine/node-api/clock.ts'
-import type { NodeContext } from '../../engine/node-api/node-type.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 
 /** How often the deadline checks whether the run is waiting. */
 const CHECK_INTERVAL_MS = 250

@@ -1,7 +1,9 @@
 // The loop of an agent: the model answers or calls tools, gets their results, and continues until it calls none. Each turn and each call is
 // a step of the firing, so that a run that resumes repeats no finished step.
 
-import { type NodeContext, NodeError, NonRetryableError, type OutputValues } from '../../engine/node-api/node-type.ts'
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
+import { NodeError, NonRetryableError } from '../../engine/node-api/node-type.ts'
 import type { ModelMessage, ModelRequest } from '../../engine/node-api/services/models.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 import { buildConversation } from '../chat/conversation.ts'

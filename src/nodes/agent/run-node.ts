@@ -1,5 +1,6 @@
 // agent.Run: a model that works by itself with tools. Tools are workflows of the user who runs it, and node types.
-import type { NodeFacts, NodeNeed, NodeProblem, NodeType } from '../../engine/node-api/node-type.ts'
+import type { NodeFacts, NodeNeed, NodeProblem } from '../../engine/node-api/node-facts.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { conversationProperties, listConversationNeeds } from '../chat/complete-node.ts'
 import { conversationProblem } from '../chat/conversation.ts'
 import { ECHO_MODEL, modelProblem, modelProperty, samplingProperties } from '../chat/model-calls.ts'

@@ -1,7 +1,7 @@
 // Runs the tool calls that an agent's model makes in one turn. Each call is a step. A finished call is not repeated, and neither is a call
 // of an earlier attempt that may have taken effect.
 import { readSteadyTime } from '../../engine/node-api/clock.ts'
-import type { FiringStep, NodeContext } from '../../engine/node-api/node-type.ts'
+import type { FiringStep, NodeContext } from '../../engine/node-api/node-context.ts'
 import { countFittingToolCalls, toolArgumentsTooLongMessage } from '../../shared/json.ts'
 import { AgentDeadline, readSavedTime } from './deadline.ts'
 import {

@@ -1,6 +1,7 @@
 // The entries of an agent's list of tools, as the author writes them.
 
-import { NodeError, type NodeFacts, type NodeProblem, type NodeTypeLookup } from '../../engine/node-api/node-type.ts'
+import type { NodeFacts, NodeProblem } from '../../engine/node-api/node-facts.ts'
+import { NodeError, type NodeTypeLookup } from '../../engine/node-api/node-type.ts'
 import type { ToolTarget } from '../../engine/node-api/services/tools.ts'
 import { isLongerAsJson } from '../../engine/node-api/values/measure.ts'
 import { resolveToolTypeWithData } from './tool-node-types.ts'

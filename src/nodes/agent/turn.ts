@@ -1,6 +1,7 @@
 // One turn of an agent, as a step of the firing: the model's text and its tool calls. The text is streamed as the model writes it.
 import { readSteadyTime } from '../../engine/node-api/clock.ts'
-import type { NodeContext, OutputValues } from '../../engine/node-api/node-type.ts'
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import type {
   ModelMessage,
   ModelPart,

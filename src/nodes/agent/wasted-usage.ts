@@ -1,6 +1,6 @@
 // The usage of failed turns and calls of an agent. It is kept as they fail, so that a later attempt or process counts it and no limit of
 // the agent starts anew.
-import type { NodeContext } from '../../engine/node-api/node-type.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import type { AgentUsage, WastedUse } from './usage-limits.ts'
 
 export class WastedUsage {

@@ -1,6 +1,8 @@
 // JSON schemas of answers: the engine types of their properties, the handles of a node that are properties, and whether a schema is strict.
+
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { NodeContext, OutputValues } from '../../engine/node-api/node-type.ts'
 import { conforms } from '../../engine/node-api/values/type-conformance.ts'
 import {
   ANY_TYPE,

@@ -1,14 +1,10 @@
 // chat.Classify and chat.Extract: a model turns a text into a label or into fields.
+
+import type { InputValues, OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type {
-  InputValues,
-  NodeContext,
-  NodeFacts,
-  NodeNeed,
-  NodeProblem,
-  NodeType,
-  OutputValues,
-} from '../../engine/node-api/node-type.ts'
+import type { NodeFacts, NodeNeed, NodeProblem } from '../../engine/node-api/node-facts.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import type { ModelMessage } from '../../engine/node-api/services/models.ts'
 import { conforms } from '../../engine/node-api/values/type-conformance.ts'
 import { parseType } from '../../engine/node-api/values/type-metadata.ts'

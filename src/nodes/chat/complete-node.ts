@@ -1,14 +1,9 @@
 // chat.Complete: a conversation with a model. The providers of the host decide which models exist and what they cost.
 
-import {
-  type NodeContext,
-  NodeError,
-  type NodeFacts,
-  type NodeNeed,
-  type NodeProperty,
-  type NodeType,
-  type OutputValues,
-} from '../../engine/node-api/node-type.ts'
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
+import type { NodeFacts, NodeNeed } from '../../engine/node-api/node-facts.ts'
+import { NodeError, type NodeProperty, type NodeType } from '../../engine/node-api/node-type.ts'
 import type { ModelMessage } from '../../engine/node-api/services/models.ts'
 import { optionalProperty, streamOutput, valueOutput } from '../shared/node-type-builders.ts'
 import { buildConversation, conversationProblem } from './conversation.ts'

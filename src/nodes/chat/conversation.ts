@@ -1,7 +1,9 @@
 // Builds the conversation that a chat node sends from system text, messages and prompt, or says why it is invalid. Pictures are in
 // image-inlining.ts.
+
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { InputValues, NodeFacts, NodeProblem } from '../../engine/node-api/node-type.ts'
+import type { NodeFacts, NodeProblem } from '../../engine/node-api/node-facts.ts'
 import type { ModelMessage } from '../../engine/node-api/services/models.ts'
 
 const ROLES: readonly string[] = ['system', 'user', 'assistant']

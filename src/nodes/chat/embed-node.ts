@@ -1,14 +1,9 @@
 // chat.Embed: turns texts into vectors. Many texts are sent in several calls, and each call is a step.
 
-import {
-  type NodeContext,
-  NodeError,
-  type NodeFacts,
-  type NodeNeed,
-  type NodeProblem,
-  type NodeType,
-  type OutputValues,
-} from '../../engine/node-api/node-type.ts'
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
+import type { NodeFacts, NodeNeed, NodeProblem } from '../../engine/node-api/node-facts.ts'
+import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 import { LONGEST_CONVERSATION } from './conversation.ts'

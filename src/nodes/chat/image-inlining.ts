@@ -1,7 +1,10 @@
 // Turns the pictures of chat nodes into data: URLs, which every provider with vision accepts. The guarded client fetches web URLs here, so
 // that a provider reaches nothing that the workflow must not reach.
+
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { InputValues, NodeContext, NodeFacts, NodeNeed } from '../../engine/node-api/node-type.ts'
+import type { NodeFacts, NodeNeed } from '../../engine/node-api/node-facts.ts'
 import type { ModelMessage } from '../../engine/node-api/services/models.ts'
 import { readFileReference } from '../asset-load-node.ts'
 import { loadAsset } from '../shared/asset-loader.ts'

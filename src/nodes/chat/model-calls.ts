@@ -1,13 +1,10 @@
 // Model calls of nodes: shared properties, the answer read to its end, its usage, and the forecast of a call.
+
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError, NodeInterruptedError } from '../../engine/node-api/node-error.ts'
-import type {
-  InputValues,
-  NodeContext,
-  NodeFacts,
-  NodeNeed,
-  NodeProblem,
-  NodeProperty,
-} from '../../engine/node-api/node-type.ts'
+import type { NodeFacts, NodeNeed, NodeProblem } from '../../engine/node-api/node-facts.ts'
+import type { NodeProperty } from '../../engine/node-api/node-type.ts'
 import type { ModelMessage, ModelPart, ModelRequest, ModelUsage } from '../../engine/node-api/services/models.ts'
 import { truncateText } from '../../shared/text-truncation.ts'
 import { optionalProperty, requiredProperty } from '../shared/node-type-builders.ts'

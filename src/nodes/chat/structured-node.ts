@@ -1,6 +1,9 @@
 // chat.Structured: an answer as data that satisfies a JSON schema. Its properties can be outputs.
+
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { NodeContext, NodeType, OutputValues } from '../../engine/node-api/node-type.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 import {
   backgroundSchemaReader,

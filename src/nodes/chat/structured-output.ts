@@ -1,6 +1,7 @@
 // Asks a model for JSON that satisfies a schema, in the form that the model supports. An invalid answer is sent back with its faults.
+
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { NodeContext } from '../../engine/node-api/node-type.ts'
 import type { ModelMessage, ModelRequest } from '../../engine/node-api/services/models.ts'
 import { truncateText } from '../../shared/text-truncation.ts'
 import { guardJsonText } from '../shared/json-size.ts'

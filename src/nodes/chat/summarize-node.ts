@@ -1,15 +1,10 @@
 // chat.Summarize: makes a short text of a long one. A text too long for one call is summarized in pieces first, then the summaries
 // together. Each call is a step, so that an interruption does not repeat paid calls.
 
-import {
-  type NodeContext,
-  NodeError,
-  type NodeFacts,
-  type NodeNeed,
-  type NodeProblem,
-  type NodeType,
-  type OutputValues,
-} from '../../engine/node-api/node-type.ts'
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
+import type { NodeFacts, NodeNeed, NodeProblem } from '../../engine/node-api/node-facts.ts'
+import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import type { ModelMessage, ModelUsage } from '../../engine/node-api/services/models.ts'
 import { optionalProperty, requiredProperty, streamOutput, valueOutput } from '../shared/node-type-builders.ts'
 import { chunkAtBoundaries } from '../shared/text-chunks.ts'

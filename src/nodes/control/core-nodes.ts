@@ -1,7 +1,8 @@
 // control.* and workflow.Call: branches, streams, delays and calls of workflows.
 
 import { readSteadyTime } from '../../engine/node-api/clock.ts'
-import { type InputValues, NodeError, type NodeType, Wait } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import { NodeError, type NodeType, Wait } from '../../engine/node-api/node-type.ts'
 import { SINGLE_NODE_PREFIX } from '../../engine/node-api/services/tools.ts'
 import {
   optionalProperty,

@@ -2,10 +2,10 @@
 import {
   type InputValues,
   ItemRequest,
-  type NodeType,
   STREAM_END,
   type StreamOperatorFiring,
-} from '../../engine/node-api/node-type.ts'
+} from '../../engine/node-api/firing-forms.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { type FormulaVariables, parseFormula } from '../shared/formula/parser.ts'
 import { optionalProperty, requiredProperty, streamOutput, valueOutput } from '../shared/node-type-builders.ts'

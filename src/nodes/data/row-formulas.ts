@@ -1,7 +1,8 @@
 // Formulas over the columns of a row and the inputs of a node, in the language of math.Formula.
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
-import { type InputValues, NodeError } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import { NodeError } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { guardEvaluations, parseFormula } from '../shared/formula/parser.ts'
 import { listColumns, readCell, type TableRow } from '../shared/table-rows.ts'

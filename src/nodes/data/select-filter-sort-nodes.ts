@@ -1,6 +1,7 @@
 // data.*: select, filter and sort tables, which are lists of rows (objects by column). join-node.ts joins, group-and-describe-nodes.ts
 // groups, pivot-nodes.ts pivots, and convert-and-fill-nodes.ts cleans tables.
-import type { InputValues, NodeType } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { setOwnProperty } from '../../shared/own-property.ts'
 import { guardKeyLength, KeyIndex } from '../shared/equality-keys.ts'

@@ -1,5 +1,7 @@
 // Conditions on texts of rows: contained texts and regular expressions.
-import type { BackgroundExpressionReader, CostlyExpression, InputValues } from '../../engine/node-api/node-type.ts'
+
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import type { BackgroundExpressionReader, CostlyExpression } from '../../engine/node-api/node-facts.ts'
 import { checkRegexPattern, costOfReading, createTextMatcher, MatchBudget, type TextMatcher } from '../regex-nodes.ts'
 import { catchErrorMessage } from '../shared/node-error-message.ts'
 import { readCell, type TableRow } from '../shared/table-rows.ts'

@@ -1,5 +1,6 @@
 // text.ParseHtml, text.HtmlToMarkdown and text.RenderHtml: read and write HTML. page-reader.ts reads documents.
-import type { InputValues, NodeType } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { memoizeByText } from '../shared/memoize.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 import { fillTemplate, findUnknownName } from '../shared/template.ts'

@@ -1,6 +1,8 @@
 // Reads a paginated list: finds the next page, and yields the items of each page.
+
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { NodeContext, OutputValues } from '../../engine/node-api/node-type.ts'
 import type { OutgoingRequest } from '../../engine/node-api/services/outgoing-http.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { validateUrlLength } from '../../net/outgoing/url-length.ts'

@@ -1,6 +1,7 @@
 // Encodes the `body` of a node for a request, with its content type.
+
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { NodeContext } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 import { abbreviate, guardTextLength } from '../shared/value-limits.ts'

@@ -1,6 +1,8 @@
 // Builds the request that a node's properties describe, sends it with retries, and returns the response.
+
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { InputValues, NodeContext } from '../../engine/node-api/node-type.ts'
 import type { IncomingResponse, OutgoingRequest } from '../../engine/node-api/services/outgoing-http.ts'
 import { type BodyType, encodeFields, encodeRequestBody, formatSingleValue } from './request-body.ts'
 import type { ReceivedResponse } from './response.ts'

@@ -1,7 +1,9 @@
 // Reads a response for a node: by its content type, within output limits, and without the secrets that were sent. Reading depends on the
 // response alone, so that a worker can read a large one.
+
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { InputValues, NodeContext } from '../../engine/node-api/node-type.ts'
 import type { IncomingResponse } from '../../engine/node-api/services/outgoing-http.ts'
 import { createResponseMask, createStrictMaskSteps, type ResponseMask, type SecretMask } from '../../net/secret-mask.ts'
 import { guardJsonText } from '../shared/json-size.ts'

@@ -1,6 +1,8 @@
 // Finds `{{secret:NAME}}` in requests, reads the secrets by name, and inserts them just before sending.
+
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { NodeContext, NodeFacts, NodeNeed } from '../../engine/node-api/node-type.ts'
+import type { NodeFacts, NodeNeed } from '../../engine/node-api/node-facts.ts'
 import { validateUrlLength } from '../../net/outgoing/url-length.ts'
 import { isSecretName } from '../../shared/secret-name.ts'
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'

@@ -1,6 +1,7 @@
 // The generator of random.*: xoshiro128** (Blackman and Vigna), seeded through splitmix32. It uses only 32-bit integers and basic
 // arithmetic, so a seed gives the same numbers on every machine.
-import type { InputValues, NodeContext } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 
 const TWO_32 = 2 ** 32
 const TWO_53 = 2 ** 53

@@ -1,6 +1,6 @@
 // Counts files in the memory account of a run while they are loaded, because many firings may load files at the same time.
 
-import type { NodeContext } from '../../engine/node-api/node-type.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import type { LoadedAsset } from '../../engine/node-api/services/assets.ts'
 
 /** Loads a file and counts it in the run's memory meanwhile. @throws as `AssetAccess.load` does */

@@ -1,13 +1,9 @@
 // Reads the files that nodes take: bytes, a URL, or a media value with either. Runs media tasks on files in a worker.
 
 import { withHeldMemory } from '../../engine/node-api/held-memory.ts'
-import {
-  type NodeContext,
-  NodeError,
-  type NodeFacts,
-  type NodeNeed,
-  type NodeType,
-} from '../../engine/node-api/node-type.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
+import type { NodeFacts, NodeNeed } from '../../engine/node-api/node-facts.ts'
+import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import type { MediaResult } from '../../engine/node-api/services/media.ts'
 import { readFileReference } from '../asset-load-node.ts'
 import { loadAsset } from './asset-loader.ts'

@@ -1,7 +1,7 @@
 // Costs of firings in nanoseconds, where the size of the inputs does not show them: the engine runs long firings in a worker. The costs are
 // estimates, rather too high than too low, and no result depends on them. Costs of tables are in table-costs.ts.
 
-import type { InputValues } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
 import { readDate } from './date-time.ts'
 

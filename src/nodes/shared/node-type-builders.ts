@@ -1,5 +1,6 @@
 // Shorthands for declarations of node types. Their meaning is in engine/node-api/node-type.ts.
-import type { Conversion, NodeOutput, NodeProperty } from '../../engine/node-api/node-type.ts'
+import type { Conversion } from '../../engine/node-api/node-facts.ts'
+import type { NodeOutput, NodeProperty } from '../../engine/node-api/node-type.ts'
 import { parseType, type TypeMetadata } from '../../engine/node-api/values/type-metadata.ts'
 
 type PropertyOptions = Omit<NodeProperty, 'name' | 'type' | 'description'>

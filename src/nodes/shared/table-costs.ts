@@ -1,7 +1,7 @@
 // Costs of firings that read or make tables, in nanoseconds. A table has a cell for each column in each row, even if its rows or its text
 // hold few values.
 
-import type { InputValues } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
 import { decodeTextFile, type ReadEncoding } from './charset.ts'
 import { type CsvRecord, parseCsvRecords } from './csv-parser.ts'

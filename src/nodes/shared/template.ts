@@ -1,7 +1,9 @@
 // Fills templates, in which `{{name}}` and `{{name.path[0]}}` stand for inputs of a node.
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
-import { type InputValues, NodeError, type UnknownName } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import type { UnknownName } from '../../engine/node-api/node-facts.ts'
+import { NodeError } from '../../engine/node-api/node-type.ts'
 import { abbreviate, ensureTextLimit, guardTextLength, LONGEST_CHECKED_TEMPLATE } from './value-limits.ts'
 import { parsePathTexts, readAtPath, toText } from './value-operations.ts'
 

@@ -1,5 +1,6 @@
 // text.Case and text.Slug: change the case of texts, and turn titles into identifiers.
-import type { InputValues, NodeType } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { COST_PER_UNIT, lengthOfValue } from '../shared/firing-costs.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'

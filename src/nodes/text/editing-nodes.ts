@@ -1,6 +1,7 @@
 // text.*: make, cut and search texts. Lists of parts are in split-join-nodes.ts, cases in case-and-slug-nodes.ts, patterns in
 // regex-nodes.ts.
-import type { InputValues, NodeType } from '../../engine/node-api/node-type.ts'
+import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { costOfPad, costOfRepeat, costOfTrim } from '../shared/firing-costs.ts'
 import { optionalProperty, requiredProperty, typeConversion, valueOutput } from '../shared/node-type-builders.ts'

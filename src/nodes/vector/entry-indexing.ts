@@ -1,13 +1,9 @@
 // vector.Index: builds entries from parallel lists, with given vectors or with vectors that a model makes of the texts.
 
-import {
-  type InputValues,
-  type NodeContext,
-  NodeError,
-  type NodeFacts,
-  type NodeProblem,
-  type OutputValues,
-} from '../../engine/node-api/node-type.ts'
+import type { InputValues, OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
+import type { NodeFacts, NodeProblem } from '../../engine/node-api/node-facts.ts'
+import { NodeError } from '../../engine/node-api/node-type.ts'
 import type { VectorEntry } from '../../engine/node-api/services/vectors.ts'
 import { embedTexts } from '../chat/embed-node.ts'
 import { cryptoLibrary } from '../shared/lazy-libraries.ts'

@@ -1,15 +1,9 @@
 // vector.*: vectors that are stored in named indexes and searched by similarity. The host stores them.
 
-import {
-  type InputValues,
-  type NodeContext,
-  NodeError,
-  type NodeFacts,
-  type NodeNeed,
-  type NodeProblem,
-  type NodeType,
-  type OutputValues,
-} from '../../engine/node-api/node-type.ts'
+import type { InputValues, OutputValues } from '../../engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../engine/node-api/node-context.ts'
+import type { NodeFacts, NodeNeed, NodeProblem } from '../../engine/node-api/node-facts.ts'
+import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import type { VectorFilter } from '../../engine/node-api/services/vectors.ts'
 import { dimensionsProperty, embeddingNeed, embedTexts } from '../chat/embed-node.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'

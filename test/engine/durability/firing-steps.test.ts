@@ -2,13 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import {
-  type InputValues,
-  type NodeContext,
-  NodeError,
-  NodeInterruptedError,
-  type NodeType,
-} from '../../../src/engine/node-api/node-type.ts'
+import type { InputValues } from '../../../src/engine/node-api/firing-forms.ts'
+import type { NodeContext } from '../../../src/engine/node-api/node-context.ts'
+import { NodeError, NodeInterruptedError, type NodeType } from '../../../src/engine/node-api/node-type.ts'
 import {
   graph,
   item,

@@ -1,7 +1,8 @@
 // Steps of firings in a run without a journal: all attempts at their firing know them, other firings do not.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { NodeContext, NodeType } from '../../../src/engine/node-api/node-type.ts'
+import type { NodeContext } from '../../../src/engine/node-api/node-context.ts'
+import type { NodeType } from '../../../src/engine/node-api/node-type.ts'
 import {
   graph,
   HandClock,

@@ -4,13 +4,11 @@ import { describe, test } from 'node:test'
 import {
   type InputValues,
   ItemRequest,
-  NodeError,
-  type NodeProperty,
-  type NodeType,
   type OutputValues,
   STREAM_END,
   type StreamOperatorFiring,
-} from '../../../src/engine/node-api/node-type.ts'
+} from '../../../src/engine/node-api/firing-forms.ts'
+import { NodeError, type NodeProperty, type NodeType } from '../../../src/engine/node-api/node-type.ts'
 import { conformsShallowly } from '../../../src/engine/node-api/values/type-conformance.ts'
 import { builtinRegistry } from '../../../src/nodes/registry.ts'
 import { LONGEST_LIST, LONGEST_TEXT, MOST_TOTAL_TEXT } from '../../../src/nodes/shared/value-limits.ts'

@@ -3,7 +3,7 @@
 import type { PlanNode } from '../../compile/plan.ts'
 import type { FiringRecord } from '../../durability/firing-record.ts'
 import { restoreFiringEnd } from '../../durability/firing-replay.ts'
-import type { AggregateFiring, InputValues } from '../../node-api/node-type.ts'
+import type { AggregateFiring, InputValues } from '../../node-api/firing-forms.ts'
 import type { FiringResult } from '../streams/token-sender.ts'
 import { FailureToken, NO_VALUE } from '../streams/tokens.ts'
 import { isThenable } from './firing.ts'

@@ -4,13 +4,9 @@ import type { RetryPolicy } from '../../compile/plan.ts'
 import { MAX_BACKOFF_MS } from '../../compile/retry-policy.ts'
 import type { FailedAttempts } from '../../durability/journal.ts'
 import { type Clock, readSteadyTime } from '../../node-api/clock.ts'
-import {
-  type LogSeverity,
-  NodeError,
-  NodeInterruptedError,
-  NonRetryableError,
-  type OutputValues,
-} from '../../node-api/node-type.ts'
+import type { OutputValues } from '../../node-api/firing-forms.ts'
+import type { LogSeverity } from '../../node-api/node-context.ts'
+import { NodeError, NodeInterruptedError, NonRetryableError } from '../../node-api/node-type.ts'
 import { toItemSource } from './firing.ts'
 import { toPublicError } from './result-validation.ts'
 

@@ -6,16 +6,10 @@ import type { OpenStep, StepStore } from '../../durability/firing-steps.ts'
 import { InMemorySteps } from '../../durability/in-memory-steps.ts'
 import { UnreadValue } from '../../durability/journal.ts'
 import type { Clock } from '../../node-api/clock.ts'
+import type { OutputValues } from '../../node-api/firing-forms.ts'
+import type { FiringStep, LogSeverity, NodeContext, OutputChunk, ToolReport } from '../../node-api/node-context.ts'
 import type { NodeServices } from '../../node-api/node-services.ts'
-import {
-  type FiringStep,
-  type LogSeverity,
-  type NodeContext,
-  NodeError,
-  type OutputChunk,
-  type OutputValues,
-  type ToolReport,
-} from '../../node-api/node-type.ts'
+import { NodeError } from '../../node-api/node-type.ts'
 import type { RunMemoryAccount } from '../run/memory-account.ts'
 import type { ObservedNode, RunObserver } from '../run/observer.ts'
 import type { FiringCallSite } from '../run/options.ts'

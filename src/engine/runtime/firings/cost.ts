@@ -1,7 +1,8 @@
 // Estimates the processor time of a firing before it begins. This is nearly free: inputs are examined only if a large value arrived, and
 // large values were measured when they were produced.
 
-import type { InputValues, NodeType } from '../../node-api/node-type.ts'
+import type { InputValues } from '../../node-api/firing-forms.ts'
+import type { NodeType } from '../../node-api/node-type.ts'
 import { estimateSize } from '../../node-api/values/measure.ts'
 
 /** The cost in nanoseconds per unit of input size, if the type declares none. */

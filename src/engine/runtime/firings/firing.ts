@@ -1,7 +1,7 @@
 // An entry in a node's reorder buffer: a firing whose result is pending or waits for its turn, or an end mark between firings. Results
 // leave the buffer in the order of their paths.
 
-import type { OutputValues } from '../../node-api/node-type.ts'
+import type { OutputValues } from '../../node-api/firing-forms.ts'
 import { estimateWeightAmongMany, type RunMemoryAccount } from '../run/memory-account.ts'
 import type { IndexPath } from '../streams/position.ts'
 import type { FiringResult } from '../streams/token-sender.ts'

@@ -1,7 +1,7 @@
 // Builds the inputs of one firing from the tokens of its join at the current path.
 import type { Steps } from '../../../shared/time-slices.ts'
 import type { PlanNode } from '../../compile/plan.ts'
-import type { InputValues } from '../../node-api/node-type.ts'
+import type { InputValues } from '../../node-api/firing-forms.ts'
 import { checkConformanceSteps, needsConformanceSteps } from '../../node-api/values/type-conformance-steps.ts'
 import type { TypeMetadata } from '../../node-api/values/type-metadata.ts'
 import type { InputJoin } from '../streams/input-join.ts'

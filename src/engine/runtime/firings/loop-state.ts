@@ -1,7 +1,7 @@
 // The loop of one node in one run: its open firing, whose rounds follow one another.
 
 import type { PlanNode } from '../../compile/plan.ts'
-import type { InputValues, LoopFiring } from '../../node-api/node-type.ts'
+import type { InputValues, LoopFiring } from '../../node-api/firing-forms.ts'
 import type { SideInputs } from '../streams/side-inputs.ts'
 import { FailureToken, NO_VALUE, StreamEndToken } from '../streams/tokens.ts'
 import { ItemSource } from './firing.ts'

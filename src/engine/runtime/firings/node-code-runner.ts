@@ -2,7 +2,9 @@
 
 import { FiringRecord, type FiringRecordHost } from '../../durability/firing-record.ts'
 import type { CaughtFailure } from '../../durability/journal.ts'
-import type { InputValues, NodeContext, NodeInterruptedError, NodeType } from '../../node-api/node-type.ts'
+import type { InputValues } from '../../node-api/firing-forms.ts'
+import type { NodeContext } from '../../node-api/node-context.ts'
+import type { NodeInterruptedError, NodeType } from '../../node-api/node-type.ts'
 import type { RunMemoryAccount } from '../run/memory-account.ts'
 import type { RunHost, RunParticipant } from '../run/node-interfaces.ts'
 import { type IndexPath, StreamPosition } from '../streams/position.ts'

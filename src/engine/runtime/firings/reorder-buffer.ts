@@ -3,7 +3,8 @@
 
 import type { FiringRecord } from '../../durability/firing-record.ts'
 import type { WaitRequest } from '../../durability/journal.ts'
-import { type OutputValues, Wait } from '../../node-api/node-type.ts'
+import type { OutputValues } from '../../node-api/firing-forms.ts'
+import { Wait } from '../../node-api/node-type.ts'
 import type { RunHost, RunParticipant } from '../run/node-interfaces.ts'
 import {
   type DeliverToken,

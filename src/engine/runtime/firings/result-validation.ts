@@ -3,7 +3,8 @@
 import { isRecord } from '../../../shared/record.ts'
 import type { PlanNode, PlanSlot } from '../../compile/plan.ts'
 import { suggestName } from '../../node-api/did-you-mean.ts'
-import { type InputValues, NodeError, type OutputValues, Wait } from '../../node-api/node-type.ts'
+import type { InputValues, OutputValues } from '../../node-api/firing-forms.ts'
+import { NodeError, Wait } from '../../node-api/node-type.ts'
 import {
   describeTooManyKeys,
   findExcess,

@@ -7,7 +7,7 @@ import {
   type OutputValues,
   STREAM_END,
   type StreamOperatorFiring,
-} from '../../node-api/node-type.ts'
+} from '../../node-api/firing-forms.ts'
 import type { Inbox } from '../streams/inbox.ts'
 import type { SideInputs } from '../streams/side-inputs.ts'
 import type { FiringResult } from '../streams/token-sender.ts'

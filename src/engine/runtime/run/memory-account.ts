@@ -1,7 +1,7 @@
 // Counts the memory held by a run and the workflows that it calls: values on edges, waiting results, items of aggregates, outputs, and
 // called plans. The run fails when it exceeds its limit.
 
-import type { OutputValues } from '../../node-api/node-type.ts'
+import type { OutputValues } from '../../node-api/firing-forms.ts'
 import { estimateMemory, estimateSize } from '../../node-api/values/measure.ts'
 import { FailureToken } from '../streams/tokens.ts'
 

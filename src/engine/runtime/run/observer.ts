@@ -1,6 +1,7 @@
 // The events that a run reports to its host, and its outcome. All calls are synchronous and in the order of events.
 import type { WaitingFiring } from '../../durability/journal.ts'
-import type { LogSeverity, OutputChunk, OutputValues, ToolReport } from '../../node-api/node-type.ts'
+import type { OutputValues } from '../../node-api/firing-forms.ts'
+import type { LogSeverity, OutputChunk, ToolReport } from '../../node-api/node-context.ts'
 import type { TypeMetadata } from '../../node-api/values/type-metadata.ts'
 import type { RunError } from './error.ts'
 

@@ -9,14 +9,10 @@ import type { CaughtFailure, NodeUpdate, WaitingFiring, WaitRequest } from '../.
 import type { RunDurability } from '../../durability/run-durability.ts'
 import type { SuspendableRun } from '../../durability/wait-registry.ts'
 import type { Clock } from '../../node-api/clock.ts'
+import type { InputValues, OutputValues } from '../../node-api/firing-forms.ts'
+import type { NodeContext } from '../../node-api/node-context.ts'
 import type { NodeServices } from '../../node-api/node-services.ts'
-import {
-  type InputValues,
-  type NodeContext,
-  NodeError,
-  type NodeInterruptedError,
-  type OutputValues,
-} from '../../node-api/node-type.ts'
+import { NodeError, type NodeInterruptedError } from '../../node-api/node-type.ts'
 import type { ComputeAccess } from '../../node-api/services/compute.ts'
 import { containsBytes } from '../../node-api/values/measure.ts'
 import type { AttemptHost } from '../firings/attempts.ts'

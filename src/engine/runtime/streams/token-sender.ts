@@ -1,7 +1,7 @@
 // The outputs of one node in one run: sends each result as exactly one token per edge and path.
 
 import type { PlanNode, PlanPort } from '../../compile/plan.ts'
-import type { OutputValues } from '../../node-api/node-type.ts'
+import type { OutputValues } from '../../node-api/firing-forms.ts'
 import { FailureToken, getStreamEnd, NO_VALUE, type StreamEndToken } from './tokens.ts'
 
 /** The result of a firing: its single outputs, a failure instead of them, or null if it was skipped. */

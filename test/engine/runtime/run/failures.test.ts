@@ -1,12 +1,8 @@
 // Laws of errors: what an invalid firing causes, which part of an error is public, and what counts as invalid.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  type AggregateFiring,
-  NodeError,
-  type NodeType,
-  type OutputValues,
-} from '../../../../src/engine/node-api/node-type.ts'
+import type { AggregateFiring, OutputValues } from '../../../../src/engine/node-api/firing-forms.ts'
+import { NodeError, type NodeType } from '../../../../src/engine/node-api/node-type.ts'
 import { ANY_TYPE, parseType } from '../../../../src/engine/node-api/values/type-metadata.ts'
 import {
   Gate,
