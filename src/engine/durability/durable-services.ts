@@ -7,14 +7,9 @@ import type { AssetAccess } from '../node-api/services/assets.ts'
 import type { ModelAccess } from '../node-api/services/models.ts'
 import type { OutgoingHttp } from '../node-api/services/outgoing-http.ts'
 import type { VectorAccess } from '../node-api/services/vectors.ts'
+import type { RunAborter } from '../runtime/run/aborter.ts'
+import type { RunState } from '../runtime/run/state.ts'
 import type { Journal } from './journal.ts'
-
-/** The run that uses the services. */
-interface ServiceHost {
-  readonly signal: AbortSignal
-  readonly settled: boolean
-  breakDown(fault: unknown): void
-}
 
 /** Sends a request once everything that it may depend on is durable, or at once if it already is. */
 type SendWhenDurable = <T>(send: () => Promise<T>) => Promise<T>
@@ -30,14 +25,15 @@ export class DurableServices implements NodeServices {
   readonly redact: NodeServices['redact']
   readonly #services: NodeServices
   readonly #journal: Journal
-  readonly #run: ServiceHost
+  readonly #state: RunState
+  readonly #aborter: RunAborter
   // Created on demand: most runs use none of them.
   #assets: AssetAccess | null = null
   #models: ModelAccess | null = null
   #vectors: VectorAccess | null = null
   #http: OutgoingHttp | null = null
 
-  constructor(services: NodeServices, journal: Journal, run: ServiceHost) {
+  constructor(services: NodeServices, journal: Journal, state: RunState, aborter: RunAborter) {
     this.owner = services.owner
     this.sandbox = services.sandbox
     this.media = services.media
@@ -47,7 +43,8 @@ export class DurableServices implements NodeServices {
     this.redact = services.redact
     this.#services = services
     this.#journal = journal
-    this.#run = run
+    this.#state = state
+    this.#aborter = aborter
   }
 
   get assets(): AssetAccess {
@@ -81,10 +78,10 @@ export class DurableServices implements NodeServices {
     try {
       await durable
     } catch (fault) {
-      if (!this.#run.settled) this.#run.breakDown(fault)
+      if (!this.#state.settled) this.#state.breakDown(fault)
       throw new NodeError('The run has stopped.', 'cancelled')
     }
-    this.#run.signal.throwIfAborted()
+    this.#aborter.signal.throwIfAborted()
   }
 }
 

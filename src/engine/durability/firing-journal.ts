@@ -2,23 +2,17 @@
 
 import type { OutputValues } from '../node-api/firing-forms.ts'
 import { NodeError } from '../node-api/node-type.ts'
+import type { RunState } from '../runtime/run/state.ts'
 import type { FailedAttempts, FiringEnd, Journal, WaitRequest } from './journal.ts'
 import type { FiringSite } from './run-durability.ts'
-
-/** The run, as seen by the journal of a firing. */
-interface JournaledRun {
-  readonly stopped: boolean
-  readonly settled: boolean
-  breakDown(fault: unknown): void
-}
 
 export class FiringJournal {
   readonly #journal: Journal | null
   readonly #site: FiringSite
-  readonly #run: JournaledRun
+  readonly #run: RunState
   hasEnded = false
 
-  constructor(journal: Journal | null, site: FiringSite, run: JournaledRun) {
+  constructor(journal: Journal | null, site: FiringSite, run: RunState) {
     this.#journal = journal
     this.#site = site
     this.#run = run

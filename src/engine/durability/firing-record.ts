@@ -6,33 +6,28 @@ import type { AggregateFiring, InputValues, OutputValues } from '../node-api/fir
 import type { NodeContext } from '../node-api/node-context.ts'
 import { isRetrySafe } from '../node-api/node-metadata.ts'
 import { NodeError, NodeInterruptedError, Wait } from '../node-api/node-type.ts'
-import { type AttemptJournal, NO_FAILED_ATTEMPTS } from '../runtime/firings/attempts.ts'
-import { FiringCalls } from '../runtime/firings/calls.ts'
 import { type FiringControl, isThenable, toItemSource } from '../runtime/firings/firing.ts'
 import { createCannotWaitError, toPublicError, validateOutputs } from '../runtime/firings/result-validation.ts'
+import type { RunAborter } from '../runtime/run/aborter.ts'
+import type { RunEnding } from '../runtime/run/ending.ts'
+import type { RunFailures } from '../runtime/run/failures.ts'
+import type { RunParticipant } from '../runtime/run/participant.ts'
+import type { RunState } from '../runtime/run/state.ts'
 import { addPathToMessage, type IndexPath } from '../runtime/streams/position.ts'
 import type { FailureToken } from '../runtime/streams/tokens.ts'
+import { type AttemptingRun, FiringAttempts } from './firing-attempts.ts'
 import { FiringJournal } from './firing-journal.ts'
-import { countCalls, FiringSteps, NO_STEPS, type OpenStep, type StepStore } from './firing-steps.ts'
-import type { FiringEnd, FiringHistory, RecordedStep, WaitRequest } from './journal.ts'
+import type { FiringEnd, FiringHistory, WaitRequest } from './journal.ts'
 import { recordStream } from './recorded-items.ts'
 import type { FiringSite, RunDurability } from './run-durability.ts'
 import type { NonResumable } from './wait-registry.ts'
 
-/** The node and the run of a firing, as seen by its record. */
-export interface FiringRecordHost {
-  readonly stopped: boolean
-  readonly settled: boolean
-  /** Whether firings in flight were aborted. */
-  readonly aborted: boolean
-  /** Whether no consumer wants the node's output at present. */
-  readonly isUnwanted: boolean
-  random(): number
-  /** Called when the firing starts or stops waiting only for workflows that it calls. */
-  onWaitingChanged(still: boolean): void
-  /** Called when the firing would be interrupted at a point from which it cannot resume. */
-  interrupt(error: NodeInterruptedError, path: IndexPath): void
-  breakDown(fault: unknown): void
+/** The parts of a run that the records of its firings use. */
+interface RecordingRun extends AttemptingRun {
+  readonly state: RunState
+  readonly aborter: RunAborter
+  readonly failures: RunFailures
+  readonly ending: RunEnding
 }
 
 const neverFetchAll = (_ms: number): boolean => false
@@ -40,7 +35,7 @@ const neverFetchAll = (_ms: number): boolean => false
 /** How long a run that wants to suspend fetches a stream that could resume anyway. */
 const EAGER_FETCH_MS = 10_000
 
-export class FiringRecord implements FiringSite, NonResumable, FiringControl, AttemptJournal, StepStore {
+export class FiringRecord implements FiringSite, NonResumable, FiringControl {
   readonly node: PlanNode
   path: IndexPath
   /** Set once the code of the firing has a context. */
@@ -56,17 +51,14 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
   isSealed = false
   /** The items of its stream from before an interruption. */
   knownItems: FiringHistory['items'] = []
-  /** The steps taken before an interruption. */
-  knownSteps: ReadonlyMap<string, RecordedStep> = NO_STEPS
-  /** Its failed attempts, including those before an interruption. */
-  failedAttempts = NO_FAILED_ATTEMPTS
   /** The result need not be recorded for being asynchronous: it depends only on the inputs. */
   isRepeatable = false
   fetchAll = neverFetchAll
   isBusy = false
   /** For an aggregate whose start must be committed first: resolves when it is open. */
   whenOpened: Promise<void> | null = null
-  readonly #host: FiringRecordHost
+  readonly #executor: RunParticipant
+  readonly #run: RecordingRun
   readonly #durability: RunDurability
   readonly #firingJournal: FiringJournal
   /** The end is always recorded: the firing is asynchronous, has an effect, or must not run twice. */
@@ -75,16 +67,22 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
   #isStreaming = false
   #isWaiting = false
   #isDropped = false
-  #random: (() => number) | null = null
-  #calls: FiringCalls | null = null
-  #steps: FiringSteps | null = null
+  /** Created on demand: most firings neither fail nor call workflows. */
+  #attempts: FiringAttempts | null = null
 
-  constructor(node: PlanNode, host: FiringRecordHost, durability: RunDurability, path: IndexPath, inputs: InputValues) {
-    this.node = node
+  constructor(
+    executor: RunParticipant,
+    run: RecordingRun,
+    durability: RunDurability,
+    path: IndexPath,
+    inputs: InputValues,
+  ) {
+    this.node = executor.node
     this.path = path
-    this.#host = host
+    this.#executor = executor
+    this.#run = run
     this.#durability = durability
-    this.#firingJournal = new FiringJournal(durability.journal, this, host)
+    this.#firingJournal = new FiringJournal(durability.journal, this, run.state)
     this.inputs = inputs
     this.isRetrySafe = isRetrySafe(this.node.type, inputs)
     this.#mustRecordEnd = !this.isRetrySafe || this.node.type.effect === true
@@ -99,7 +97,7 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
       this.hasSentChunks ||
       this.#isStreaming ||
       this.#isWaiting ||
-      this.#calls !== null
+      this.#attempts?.hasCalls
     )
       return false
     this.path = path
@@ -107,7 +105,7 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     this.isRetrySafe = isRetrySafe(this.node.type, inputs)
     this.#mustRecordEnd = !this.isRetrySafe
     this.#pathText = null
-    this.#random = null
+    this.#attempts?.forgetRandom()
     return true
   }
 
@@ -151,68 +149,28 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     return this.#durability.journal !== null && (this.#mustRecordEnd || this.hasUsedOutside)
   }
 
-  random(): number {
-    this.#random ??= this.#durability.createRandom(this, this.failedAttempts.failed) ?? (() => this.#host.random())
-    return this.#random()
-  }
-
-  /** The workflow calls of the firing. */
-  get calls(): FiringCalls {
-    const made = () => Math.max(this.failedAttempts.calls, countCalls(this.knownSteps))
-    this.#calls ??= new FiringCalls((still) => this.#host.onWaitingChanged(still), made())
-    return this.#calls
+  /** The failed attempts, workflow calls and steps of the firing. */
+  get attempts(): FiringAttempts {
+    this.#attempts ??= new FiringAttempts(this, this.#run, this.#durability, this.#firingJournal)
+    return this.#attempts
   }
 
   /** Whether the firing waits only for called workflows, none of which can continue by itself. */
   get isQuiescent(): boolean {
-    return this.#calls?.isQuiescent === true
-  }
-
-  /** The durability of the workflow that a step calls, or of the next call outside of all steps. */
-  nextCall(step: OpenStep | null): RunDurability {
-    if (step === null && this.#steps !== null)
-      throw new Error('A firing that takes steps must call workflows within steps.')
-    return this.#durability.forCall(this, step?.call ?? this.calls.nextNumber())
-  }
-
-  takeStep(name: string): Promise<OpenStep> {
-    return this.#openSteps.begin(name)
-  }
-
-  /** Does nothing after the end of the firing. */
-  async keep(name: string, value: unknown): Promise<void> {
-    if (!this.#firingJournal.hasEnded) await this.#openSteps.keep(name, value)
-  }
-
-  findKept(name: string): { readonly value: unknown } | null {
-    return this.#openSteps.findKept(name)
-  }
-
-  isStepInterrupted(name: string): boolean {
-    return this.#openSteps.isInterrupted(name)
-  }
-
-  get #openSteps(): FiringSteps {
-    this.#steps ??= new FiringSteps(this.knownSteps, this.calls, this.#firingJournal)
-    return this.#steps
+    return this.#attempts?.isQuiescent === true
   }
 
   /** Runs the firing's code. If the firing is not retry-safe, its start is committed first. */
   run(code: () => unknown): unknown {
-    if (this.isRetrySafe || this.#durability.journal === null) return this.runToEnd(code)
-    return this.#recordLater(this.#recordStart(code))
+    return this.#mustCommitStart ? this.#recordLater(this.#recordStart(code)) : this.runToEnd(code)
   }
 
-  recordFailure(next_at: number): void {
-    const { failed, forgiven, calls } = this.failedAttempts
-    this.#random = null
-    this.#steps?.restart()
-    this.failedAttempts = { failed: failed + 1, forgiven, calls: this.#calls?.count ?? calls, next_at }
-    this.#firingJournal.attempt(this.failedAttempts)
+  async commitStart(): Promise<void> {
+    if (this.#mustCommitStart) await this.#recordStart(() => {})
   }
 
-  async beginNext(): Promise<void> {
-    if (!this.isRetrySafe && this.#durability.journal !== null) await this.#recordStart(() => {})
+  get #mustCommitStart(): boolean {
+    return !this.isRetrySafe && this.#durability.journal !== null
   }
 
   /** The result of the firing for an answer. */
@@ -234,7 +192,7 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
 
   /** Opens an aggregate. If it must not run twice, its start is committed first. */
   openAggregate(code: () => AggregateFiring): AggregateFiring {
-    if (this.isRetrySafe || this.#durability.journal === null) return this.runStep(code)
+    if (!this.#mustCommitStart) return this.runStep(code)
     const begun = this.#recordStart(code)
     // A failure shows when its promise is used.
     this.whenOpened = begun.then(
@@ -253,8 +211,7 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
   end(end: FiringEnd): void {
     if (this.#firingJournal.hasEnded || !this.isRecorded) return
     this.#firingJournal.end(end)
-    this.#steps = null
-    this.knownSteps = NO_STEPS
+    this.#attempts?.releaseSteps()
     this.#release()
   }
 
@@ -269,7 +226,8 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
   failRun(): void {
     const { node_id } = this.node.observed
     const text = `The run must wait, but node "${node_id}" cannot resume from its current state.`
-    this.#host.interrupt(new NodeInterruptedError(text), this.path)
+    this.#run.failures.fail(this.#executor, new NodeInterruptedError(text), this.path)
+    this.#run.ending.endIfOver()
   }
 
   /** Records that the firing ended with a failure. */
@@ -280,11 +238,10 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
 
   /** The code of the firing threw. If no Catch lies downstream, the run itself records the failure. */
   failed(error: unknown): void {
-    const host = this.#host
-    if (!this.isRecorded || host.aborted || error instanceof NodeInterruptedError) return
+    if (!this.isRecorded || this.#run.aborter.aborted || error instanceof NodeInterruptedError) return
     const halted = error instanceof NodeError && error.type === 'cancelled'
-    if (halted && (host.stopped || this.#isDropped)) return
-    if (this.#isDropped || host.isUnwanted) {
+    if (halted && (this.#run.state.stopped || this.#isDropped)) return
+    if (this.#isDropped || this.#executor.isUnwanted) {
       this.end({ unwanted: true })
       return
     }
@@ -304,7 +261,7 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     if (this.#isDropped) return
     this.#isDropped = true
     if (this.#isStreaming) this.end({ unwanted: true })
-    this.#calls?.drop()
+    this.#attempts?.drop()
   }
 
   createInterruptedError(): NodeInterruptedError {

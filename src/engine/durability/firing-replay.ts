@@ -1,7 +1,6 @@
 // Restores a firing from its history: its result is replayed, its wait is resumed, or it fails as it must not run again.
 
 import type { OutputValues } from '../node-api/firing-forms.ts'
-import { NO_FAILED_ATTEMPTS } from '../runtime/firings/attempts.ts'
 import { ItemSource } from '../runtime/firings/firing.ts'
 import type { NodeCodeRunner } from '../runtime/firings/node-code-runner.ts'
 import type { ReorderBuffer } from '../runtime/firings/reorder-buffer.ts'
@@ -26,8 +25,7 @@ export function replayFiring(
   reorderBuffer: ReorderBuffer,
   codeRunner: NodeCodeRunner,
 ): boolean {
-  record.failedAttempts = history.attempts ?? NO_FAILED_ATTEMPTS
-  record.knownSteps = history.steps
+  record.attempts.restore(history)
   if (history.end) replayEnd(history.end, history.items, reorderBuffer, codeRunner)
   else if (history.wait && history.answer) reorderBuffer.addAnswer(record, history.answer.value)
   else if (history.wait) reorderBuffer.addWait(record, history.wait, true)

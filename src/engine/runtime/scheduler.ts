@@ -1,6 +1,7 @@
 // The scheduler of one run: a fair queue of nodes, the wait for concurrency permits, and the growth of inboxes that block the graph.
 
-import type { Schedulable } from './run/node-interfaces.ts'
+import type { NodeExecutors } from './run/node-executors.ts'
+import type { Schedulable } from './run/participant.ts'
 import type { RunResources } from './run/resources.ts'
 import type { Inbox } from './streams/inbox.ts'
 import { findInboxToGrow } from './streams/inbox-deadlock.ts'
@@ -10,7 +11,7 @@ import { resumeProducer } from './streams/inbox-flow-control.ts'
 const COMPACT_AFTER = 1024
 
 export class Scheduler {
-  readonly #executorOf: (node: number) => Schedulable
+  readonly #executors: NodeExecutors
   readonly #resources: RunResources
   readonly #starved = new Set<Schedulable>()
   readonly #full = new Set<Inbox>()
@@ -24,8 +25,8 @@ export class Scheduler {
   /** The time of the last turn, in milliseconds of the monotonic clock. */
   time = 0
 
-  constructor(executorOf: (node: number) => Schedulable, resources: RunResources) {
-    this.#executorOf = executorOf
+  constructor(executors: NodeExecutors, resources: RunResources) {
+    this.#executors = executors
     this.#resources = resources
   }
 
@@ -51,10 +52,12 @@ export class Scheduler {
     this.#queue.push(executor)
   }
 
+  /** Calls `work` when no node has a turn to take. */
   runLast(work: () => void): void {
     this.#lastTasks.push(work)
   }
 
+  /** Whether an asynchronous firing may begin; if not, the executor is scheduled again when one may. */
   admit(executor: Schedulable): boolean {
     if (this.#resources.hasFreePermit) return true
     if (!this.#starved.has(executor)) executor.region?.beginWork()
@@ -64,13 +67,13 @@ export class Scheduler {
 
   filled(inbox: Inbox): void {
     this.#full.add(inbox)
-    const producer = this.#executorOf(inbox.slot.source)
+    const producer = this.#executors.of(inbox.slot.source)
     if (!producer.closed) producer.fullInboxes++
   }
 
   freed(inbox: Inbox): void {
     this.#full.delete(inbox)
-    const producer = this.#executorOf(inbox.slot.source)
+    const producer = this.#executors.of(inbox.slot.source)
     if (!producer.closed && --producer.fullInboxes === 0) this.schedule(producer)
   }
 
@@ -156,7 +159,7 @@ export class Scheduler {
 
   /** Enlarges an inbox if the graph blocks itself. */
   #growInbox(): boolean {
-    const inbox = this.#full.size > 0 ? findInboxToGrow(this.#executorOf, this.#full) : null
+    const inbox = this.#full.size > 0 ? findInboxToGrow(this.#executors, this.#full) : null
     if (!inbox) return false
     inbox.grow()
     resumeProducer(this, inbox)

@@ -138,10 +138,11 @@ export function createRun(
       if (!loadPlan) throw new NodeError('Workflows can not be called here.', 'no_workflows')
       // An attempt that is over must not call: the next attempt counts its calls from here.
       signal.throwIfAborted()
-      const inside = record?.nextCall(step) ?? null
-      const site = record ? `${record.pathText}#${step?.call ?? record.calls.count - 1}` : workflow_id
+      const attempts = record?.attempts
+      const inside = attempts?.nextCall(step) ?? null
+      const site = record ? `${record.pathText}#${step?.call ?? record.attempts.calls.count - 1}` : workflow_id
       const call: WorkflowCall = new WorkflowCall(resources, depth + 1, (still) =>
-        record?.calls.setWaiting(step ?? call, still),
+        attempts?.calls.setWaiting(step ?? call, still),
       )
       if (step) step.currentCall = call
       calls.add(call)
@@ -160,14 +161,14 @@ export function createRun(
           try {
             return readOutcome(called, workflow_id, await call.runToEnd(run))
           } finally {
-            inside?.waitRegistry?.removeRun(run)
+            inside?.waitRegistry?.removeRun(run.ending)
           }
         })
       } finally {
         calls.delete(call)
         // The end of a step's call is not the end of the step.
-        if (step && record) record.calls.setWaiting(step, false)
-        else record?.calls.remove(call)
+        if (step) attempts?.calls.setWaiting(step, false)
+        else attempts?.calls.remove(call)
       }
     },
   })

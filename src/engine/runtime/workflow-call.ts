@@ -3,6 +3,7 @@
 import { NodeError } from '../node-api/node-type.ts'
 import type { RunOutcome } from './run/observer.ts'
 import type { RunResources } from './run/resources.ts'
+import type { TimeSlice } from './time-slice.ts'
 
 /** Work that stops as soon as its run stops. */
 export interface Haltable {
@@ -16,6 +17,21 @@ export interface Haltable {
 export interface HaltableWait extends Haltable {
   /** Called after `halt`: the event that it waits for will not come, so it ends. */
   wake(): void
+}
+
+/** Halts all calls. Waiting calls end in time slices, as there may be very many. */
+export function haltCalls(openCalls: ReadonlySet<HaltableWait>, timeSlice: TimeSlice): void {
+  const calls = [...openCalls]
+  for (const call of calls) call.halt()
+  void wakeCalls(calls, timeSlice)
+}
+
+/** The work of each woken call falls between two turns, and counts. */
+async function wakeCalls(calls: readonly HaltableWait[], timeSlice: TimeSlice): Promise<void> {
+  for (const call of calls) {
+    await timeSlice.waitForTurn()
+    call.wake()
+  }
 }
 
 /** A run, as seen by its call. */

@@ -10,31 +10,11 @@ import type { OutputValues } from '../../node-api/firing-forms.ts'
 import type { FiringStep, LogSeverity, NodeContext, OutputChunk, ToolReport } from '../../node-api/node-context.ts'
 import type { NodeServices } from '../../node-api/node-services.ts'
 import { NodeError } from '../../node-api/node-type.ts'
-import type { RunMemoryAccount } from '../run/memory-account.ts'
-import type { ObservedNode, RunObserver } from '../run/observer.ts'
-import type { FiringCallSite } from '../run/options.ts'
-import type { TimeSlice } from '../time-slice.ts'
+import type { FiringEnvironment } from '../run/firing-environment.ts'
+import type { ObservedNode } from '../run/observer.ts'
 
 const CLOSED_CONTEXT_REASON =
   'stream operators, loops, and generators that have yielded an item may use only their inputs'
-
-export interface ContextHost {
-  readonly run: object
-  readonly signal: AbortSignal
-  readonly clock: Clock
-  readonly observer: RunObserver
-  readonly settled: boolean
-  readonly random: () => number
-  readonly services: NodeServices
-  readonly timeSlice: TimeSlice
-  readonly memoryAccount: RunMemoryAccount
-  callWorkflow(
-    node: ObservedNode,
-    workflow_id: string,
-    params: Record<string, unknown>,
-    site: FiringCallSite,
-  ): Promise<OutputValues>
-}
 
 /** Options of one firing, or of one attempt at it. */
 export interface FiringContextOptions {
@@ -49,7 +29,7 @@ export interface FiringContextOptions {
 export class FiringContext implements NodeContext {
   readonly #node: ObservedNode
   readonly #slots: PlanNode['slots']
-  readonly #host: ContextHost
+  readonly #environment: FiringEnvironment
   readonly outputs: PlanNode['outputs']
   readonly hasStreamOutput: boolean
   readonly canWait: boolean
@@ -57,24 +37,24 @@ export class FiringContext implements NodeContext {
   readonly #signal: AbortSignal | null
   /** The record of the firing in a durable run. */
   readonly #record: FiringRecord | null
-  /** Null before the first step in a run that is not durable. */
+  /** Null before the first step. */
   #steps: StepStore | null
   /** Whether the code may use only its inputs. */
   readonly #isClosed: boolean
 
   constructor(
     { observed, outputs, opensStream, slots, type }: PlanNode,
-    host: ContextHost,
+    environment: FiringEnvironment,
     own: FiringContextOptions = {},
   ) {
     this.#node = observed
     this.#slots = slots
     this.outputs = outputs
     this.hasStreamOutput = opensStream
-    this.#host = host
+    this.#environment = environment
     this.#signal = own.signal ?? null
     this.#record = own.record ?? null
-    this.#steps = own.steps ?? own.record ?? null
+    this.#steps = own.steps ?? null
     this.canWait = own.record?.canWait === true
     this.#isClosed = type.streamOperator !== undefined || type.loop !== undefined
   }
@@ -84,15 +64,15 @@ export class FiringContext implements NodeContext {
   }
 
   get run(): object {
-    return this.#host.run
+    return this.#environment.run
   }
 
   get signal(): AbortSignal {
-    return this.#signal ?? this.#host.signal
+    return this.#signal ?? this.#environment.signal
   }
 
   get clock(): Clock {
-    return this.#outsideHost.clock
+    return this.#outside.clock
   }
 
   isConnected(property: string): boolean {
@@ -100,54 +80,55 @@ export class FiringContext implements NodeContext {
   }
 
   get services(): NodeServices {
-    return this.#outsideHost.services
+    return this.#outside.services
   }
 
-  /** The host, for accesses outside of the inputs: a firing that makes any gives the same result again only if it is recorded. */
-  get #outsideHost(): ContextHost {
+  /** The environment, for accesses outside of the inputs: a firing that makes any gives the same result again only if it is recorded. */
+  get #outside(): FiringEnvironment {
     if (this.#isClosed || this.#record?.isSealed)
       throw new NodeError(`Node "${this.node_id}" may not use the run's services here: ${CLOSED_CONTEXT_REASON}.`)
     if (this.#record) this.#record.hasUsedOutside = true
-    return this.#host
+    return this.#environment
   }
 
   get #stepStore(): StepStore {
-    if (this.#outsideHost) this.#steps ??= new InMemorySteps()
+    if (this.#outside) this.#steps ??= this.#record?.attempts ?? new InMemorySteps()
     return this.#steps!
   }
 
   inSlices<T>(steps: Steps<T>): Promise<T> {
-    return this.#host.timeSlice.runSteps(steps, this.signal)
+    return this.#environment.timeSlice.runSteps(steps, this.signal)
   }
 
   hold(bytes: number): void {
-    if (!this.#host.settled) this.#host.memoryAccount.changeBytes(bytes)
+    if (!this.#environment.settled) this.#environment.memoryAccount.changeBytes(bytes)
   }
 
   random(): number {
-    return this.#record ? this.#record.random() : this.#host.random()
+    return this.#record ? this.#record.attempts.random() : this.#environment.random()
   }
 
   log(severity: LogSeverity, content: string): void {
-    if (!this.#host.settled) this.#host.observer.log(this.#node, severity, content)
+    if (!this.#environment.settled) this.#environment.observer.log(this.#node, severity, content)
   }
 
   progress(progress: number, total: number): void {
-    if (!this.#host.settled) this.#host.observer.progress(this.#node, Math.round(progress), Math.round(total))
+    if (!this.#environment.settled)
+      this.#environment.observer.progress(this.#node, Math.round(progress), Math.round(total))
   }
 
   chunk(content: string, options: Partial<Omit<OutputChunk, 'content'>> = {}): void {
-    if (this.#host.settled) return
+    if (this.#environment.settled) return
     const { content_type = 'text', done = false, thinking = false } = options
     if (this.#record) this.#record.hasSentChunks = true
-    this.#host.observer.chunk(this.#node, { content, content_type, done, thinking }, this)
+    this.#environment.observer.chunk(this.#node, { content, content_type, done, thinking }, this)
   }
 
   tool(report: ToolReport): void {
-    if (this.#host.settled) return
+    if (this.#environment.settled) return
     const place = this.#record?.pathText ?? ''
     const tool_call_id = place === '' ? report.tool_call_id : `${place}/${report.tool_call_id}`
-    this.#host.observer.tool?.(this.#node, { ...report, tool_call_id })
+    this.#environment.observer.tool?.(this.#node, { ...report, tool_call_id })
   }
 
   callWorkflow(workflow_id: string, params: Record<string, unknown>): Promise<OutputValues> {
@@ -177,11 +158,11 @@ export class FiringContext implements NodeContext {
   }
 
   findKept(name: string): { readonly value: unknown } | null {
-    return this.#steps?.findKept(name) ?? null
+    return (this.#steps ?? this.#record?.attempts)?.findKept(name) ?? null
   }
 
   isStepInterrupted(name: string): boolean {
-    return this.#record?.isStepInterrupted(name) === true
+    return this.#record?.attempts.isStepInterrupted(name) === true
   }
 
   get isQuiescent(): boolean {
@@ -198,6 +179,6 @@ export class FiringContext implements NodeContext {
     params: Record<string, unknown>,
     signal: AbortSignal,
   ): Promise<OutputValues> {
-    return this.#outsideHost.callWorkflow(this.#node, workflow_id, params, { signal, record: this.#record, step })
+    return this.#outside.callWorkflow(this.#node, workflow_id, params, { signal, record: this.#record, step })
   }
 }

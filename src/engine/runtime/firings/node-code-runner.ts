@@ -1,14 +1,16 @@
 // Runs a node's code in one run: catches its errors, awaits asynchronous results, and keeps the limits of work in flight.
 
-import { FiringRecord, type FiringRecordHost } from '../../durability/firing-record.ts'
+import { FiringRecord } from '../../durability/firing-record.ts'
 import type { CaughtFailure } from '../../durability/journal.ts'
 import type { InputValues } from '../../node-api/firing-forms.ts'
 import type { NodeContext } from '../../node-api/node-context.ts'
-import type { NodeInterruptedError, NodeType } from '../../node-api/node-type.ts'
+import type { NodeType } from '../../node-api/node-type.ts'
 import type { RunMemoryAccount } from '../run/memory-account.ts'
-import type { RunHost, RunParticipant } from '../run/node-interfaces.ts'
+import type { RunParticipant } from '../run/participant.ts'
+import type { RunHost } from '../run/run-host.ts'
 import { type IndexPath, StreamPosition } from '../streams/position.ts'
 import { FailureToken } from '../streams/tokens.ts'
+import { FiringContext } from './context.ts'
 import { type Firing, isThenable } from './firing.ts'
 
 /**
@@ -17,7 +19,7 @@ import { type Firing, isThenable } from './firing.ts'
  */
 const synchronousTypes = new WeakSet<NodeType>()
 
-export class NodeCodeRunner implements FiringRecordHost {
+export class NodeCodeRunner {
   readonly #executor: RunParticipant
   readonly #host: RunHost
   #context: NodeContext | null = null
@@ -43,40 +45,12 @@ export class NodeCodeRunner implements FiringRecordHost {
   }
 
   get stopped(): boolean {
-    return this.#host.stopped
+    return this.#host.state.stopped
   }
 
   /** The memory account of the run. */
   get memoryAccount(): RunMemoryAccount {
     return this.#host.memoryAccount
-  }
-
-  get settled(): boolean {
-    return this.#host.settled
-  }
-
-  get aborted(): boolean {
-    return this.#host.aborted
-  }
-
-  get isUnwanted(): boolean {
-    return this.#executor.isUnwanted
-  }
-
-  random(): number {
-    return this.#host.random()
-  }
-
-  onWaitingChanged(still: boolean): void {
-    this.#host.onWaitingChanged(still)
-  }
-
-  interrupt(error: NodeInterruptedError, path: IndexPath): void {
-    this.#host.interrupt(this.#executor, error, path)
-  }
-
-  breakDown(fault: unknown): void {
-    this.#host.breakDown(fault)
   }
 
   /** Creates or reuses the record of a firing, which then has its own context; null in a run that is not durable. */
@@ -87,20 +61,20 @@ export class NodeCodeRunner implements FiringRecordHost {
     const spareRecord = this.#spareRecord
     this.#spareRecord = null
     if (spareRecord?.reuse(path, inputs)) return spareRecord
-    const record = new FiringRecord(this.#executor.node, this, durability, path, inputs)
-    record.context = this.#host.context(this.#executor, { record })
+    const record = new FiringRecord(this.#executor, this.#host, durability, path, inputs)
+    record.context = new FiringContext(this.#executor.node, this.#host.environment, { record })
     this.#context = record.context
     return record
   }
 
   /** Whether a firing may begin now. */
   canBegin(): boolean {
-    return !this.#mayBeAsync || this.#host.admit(this.#executor)
+    return !this.#mayBeAsync || this.#host.scheduler.admit(this.#executor)
   }
 
   /** Whether another asynchronous piece of work may begin now. */
   canLaunch(): boolean {
-    return this.#host.admit(this.#executor)
+    return this.#host.scheduler.admit(this.#executor)
   }
 
   /**
@@ -108,11 +82,11 @@ export class NodeCodeRunner implements FiringRecordHost {
    * run, and the result is undefined.
    */
   runCode<T>(work: (context: NodeContext) => T, firing: Firing | null = null): T | FailureToken | undefined {
-    this.#context ??= this.#host.context(this.#executor)
+    this.#context ??= new FiringContext(this.#executor.node, this.#host.environment)
     try {
       const given = work(this.#context)
       // If the code itself cancelled the run, its firing is still in flight.
-      if (this.#host.stopped && isThenable(given)) this.awaitWork(given, null, () => {})
+      if (this.stopped && isThenable(given)) this.awaitWork(given, null, () => {})
       return given
     } catch (error) {
       return this.fail(error, firing) ?? undefined
@@ -128,7 +102,7 @@ export class NodeCodeRunner implements FiringRecordHost {
 
   /** The failure for an error, or null: the error has failed the run. */
   fail(error: unknown, firing: Firing | null = null): FailureToken | null {
-    return this.#host.fail(this.#executor, error, firing ? firing.path : this.path)
+    return this.#host.failures.fail(this.#executor, error, firing ? firing.path : this.path)
   }
 
   /** Keeps the record of a finished firing for reuse, if it recorded nothing. */
@@ -138,7 +112,7 @@ export class NodeCodeRunner implements FiringRecordHost {
 
   /** Restores a failure that a Catch received before an interruption. */
   restoreFailure(failure: CaughtFailure): FailureToken {
-    return this.#host.restoreFailure(this.#executor, failure)
+    return this.#host.failures.restoreCaught(this.#executor, failure)
   }
 
   markSynchronous(): void {
@@ -158,10 +132,10 @@ export class NodeCodeRunner implements FiringRecordHost {
     const releasePermit = this.#takePermit(firing, leave)
     const onSettled = (settle: () => void) => {
       const holds = releasePermit()
-      this.#host.onWorkEnded(holds, () => {
+      this.#host.workLoop.onWorkEnded(holds, () => {
         if (holds) this.inFlight--
-        if (!this.#host.stopped && !firing?.isDropped) settle()
-        this.#host.schedule(this.#executor)
+        if (!this.stopped && !firing?.isDropped) settle()
+        this.#host.scheduler.schedule(this.#executor)
         leave?.()
       })
     }
@@ -191,7 +165,7 @@ export class NodeCodeRunner implements FiringRecordHost {
   /** Takes a permit for a wanted firing until it ends or is dropped. Returns a function that releases it and tells whether it was still held. */
   #takePermit(firing: Firing | null, leave: (() => void) | null): () => boolean {
     let holds = !firing?.isDropped
-    this.#host.onWorkBegun(holds)
+    this.#host.workLoop.onWorkBegun(holds)
     if (!holds) return () => false
     this.inFlight++
     if (firing) {
@@ -199,7 +173,7 @@ export class NodeCodeRunner implements FiringRecordHost {
         if (!holds) return
         holds = false
         this.inFlight--
-        this.#host.onPermitReleased()
+        this.#host.workLoop.onPermitReleased()
         leave?.()
       }
     }

@@ -1,11 +1,11 @@
-// Collects the results of one node's firings and sends them in the order of their paths. Items of a generator are fetched only as there is
-// room for them.
+// Collects the results of one node's firings and sends them in the order of their paths.
 
 import type { FiringRecord } from '../../durability/firing-record.ts'
 import type { WaitRequest } from '../../durability/journal.ts'
 import type { OutputValues } from '../../node-api/firing-forms.ts'
 import { Wait } from '../../node-api/node-type.ts'
-import type { RunHost, RunParticipant } from '../run/node-interfaces.ts'
+import type { RunParticipant } from '../run/participant.ts'
+import type { RunHost } from '../run/run-host.ts'
 import {
   type DeliverToken,
   type FiringResult,
@@ -16,8 +16,9 @@ import {
 } from '../streams/token-sender.ts'
 import { FailureToken, type StreamEndToken } from '../streams/tokens.ts'
 import { Firing, type ItemSource, isThenable, toItemSource } from './firing.ts'
-import { isNodeResult, type NodeCodeRunner } from './node-code-runner.ts'
-import { NO_OUTPUTS, validateItem, validateOutputs } from './result-validation.ts'
+import { ItemFetcher } from './item-fetcher.ts'
+import type { NodeCodeRunner } from './node-code-runner.ts'
+import { NO_OUTPUTS, validateOutputs } from './result-validation.ts'
 
 /** The limits of firings of one node in flight, and of those in its buffer. */
 const MAX_IN_FLIGHT = 16
@@ -26,15 +27,13 @@ const MAX_BUFFERED = 64
 /** Shared by all nodes whose results never waited. Never modified. */
 const EMPTY_BUFFER: Firing[] = []
 
-/** Stands for a firing that is over except for the end of its generator. Never modified. */
-const ABANDONED_FIRING = new Firing(true)
-ABANDONED_FIRING.isDropped = true
-
 export class ReorderBuffer {
   readonly #executor: RunParticipant
   readonly #host: RunHost
   readonly #codeRunner: NodeCodeRunner
   readonly #deliver: DeliverToken
+  /** Created for the first stream. */
+  #itemFetcher: ItemFetcher | null = null
   #firings = EMPTY_BUFFER
   /** The outputs of the last firing; of a stream, its last item. */
   lastOutputs: OutputValues = NO_OUTPUTS
@@ -43,7 +42,7 @@ export class ReorderBuffer {
     this.#executor = executor
     this.#host = host
     this.#codeRunner = codeRunner
-    this.#deliver = host.deliver
+    this.#deliver = host.executors.deliver
   }
 
   get isEmpty(): boolean {
@@ -128,7 +127,7 @@ export class ReorderBuffer {
     if (!head) return false
     if (this.#executor.fullInboxes > 0) {
       // The stream may have lacked a permit before: items are fetched ahead all the same.
-      if (head.source && !head.source.isSync) this.#pull(head, head.source)
+      if (head.source && !head.source.isSync) this.#fetcher.fetchAhead(head, head.source)
       return false
     }
     if (head.source && !head.isDone) return this.#flushItem(head, head.source)
@@ -148,6 +147,13 @@ export class ReorderBuffer {
       this.#executor.bound?.reset()
     }
     return true
+  }
+
+  /** Sends the next item of the stream that is being sent. */
+  sendItem(item: OutputValues): void {
+    this.lastOutputs = item
+    sendItem(this.#executor.node, item, this.#deliver)
+    this.#executor.bound?.countSent()
   }
 
   /** Ends the stream that is being sent, as no consumer wants its rest. False: there is none. */
@@ -181,12 +187,16 @@ export class ReorderBuffer {
 
   /** Registers the wait of a firing; none of its work is in flight meanwhile. */
   #registerWait(firing: Firing, record: FiringRecord, request: WaitRequest, isJournaled: boolean): void {
-    const answer = (value: unknown) => {
+    const resume = (value: unknown) => {
       firing.release = null
       const given = this.#codeRunner.runCode(() => record.resumeWithAnswer(value), firing)
       if (!this.#codeRunner.stopped) this.#finish(firing, given as FiringResult)
     }
-    firing.release = this.#host.registerWait(this.#executor, record, request, isJournaled, answer)
+    firing.release = this.#host.workLoop.awaitAnswer(
+      this.#executor,
+      (answer) => record.wait(request, isJournaled, answer),
+      resume,
+    )
   }
 
   #finish(firing: Firing, result: FiringResult): void {
@@ -219,20 +229,12 @@ export class ReorderBuffer {
     firing.release?.()
     if (!firing.source) return
     firing.source.drop()
-    this.#closeGenerator(firing.source)
+    this.#fetcher.close(firing.source)
   }
 
-  /** Ends the generator of a stream. */
-  #closeGenerator(source: ItemSource): void {
-    if (source.hasEnded) return
-    source.hasEnded = true
-    if (!source.iterator?.return) return
-    try {
-      const returned: unknown = source.iterator.return()
-      if (isThenable(returned)) this.#codeRunner.awaitWork(returned, ABANDONED_FIRING, () => {})
-    } catch {
-      // The stream is unwanted: errors of the generator's end are ignored.
-    }
+  get #fetcher(): ItemFetcher {
+    this.#itemFetcher ??= new ItemFetcher(this, this.#executor, this.#host, this.#codeRunner)
+    return this.#itemFetcher
   }
 
   #rememberLast(result: FiringResult): void {
@@ -262,19 +264,19 @@ export class ReorderBuffer {
   #stream(firing: Firing, source: ItemSource): void {
     firing.source = source
     source.countMemoryIn(this.#host.memoryAccount)
-    if (firing.record && !source.isSync) firing.record.fetchAll = (ms) => this.#fetchToEnd(firing, source, ms)
+    if (firing.record && !source.isSync) firing.record.fetchAll = (ms) => this.#fetcher.fetchToEnd(firing, source, ms)
     if (this.#executor.isUnwanted && firing === this.#firings[0]) this.cutStream()
     else if (source.isSync) this.#codeRunner.markSynchronous()
-    else this.#pull(firing, source)
+    else this.#fetcher.fetchAhead(firing, source)
   }
 
   #flushItem(firing: Firing, source: ItemSource): boolean {
     if (source.size > 0) {
       const item = this.#codeRunner.runCode(() => source.shift(), firing)
-      if (item instanceof FailureToken) this.#fail(firing, source, item)
-      else if (item) this.#sendItem(item)
+      if (item instanceof FailureToken) this.#endWithFailure(firing, source, item)
+      else if (item) this.sendItem(item)
       else return false
-      if (!source.isSync) this.#pull(firing, source)
+      if (!source.isSync) this.#fetcher.fetchAhead(firing, source)
       return true
     }
     if (source.hasEnded) {
@@ -284,92 +286,16 @@ export class ReorderBuffer {
       if (!(firing.result instanceof FailureToken)) this.#rememberLast({ ...this.lastOutputs, ...firing.result })
       return true
     }
-    if (source.isSync) return this.#pullNow(firing, source)
-    this.#pull(firing, source)
+    if (source.isSync) return this.#fetcher.advance(firing, source)
+    this.#fetcher.fetchAhead(firing, source)
     return false
   }
 
   /** Ends the stream with a failure that is passed to a Catch. */
-  #fail(firing: Firing, source: ItemSource, failure: FailureToken): void {
+  #endWithFailure(firing: Firing, source: ItemSource, failure: FailureToken): void {
     source.hasEnded = true
     source.drop()
     firing.result = failure
     firing.isDone = true
-  }
-
-  #sendItem(item: OutputValues): void {
-    this.lastOutputs = item
-    sendItem(this.#executor.node, item, this.#deliver)
-    this.#executor.bound?.countSent()
-  }
-
-  /** Fetches the next item of an asynchronous generator while there is room. */
-  #pull(firing: Firing, source: ItemSource): void {
-    const { iterator } = source
-    if (!iterator || source.isPulling || source.hasEnded || !source.hasRoom || this.#codeRunner.stopped) return
-    if (this.#executor.node.type.isPulledOnDemand && !source.isEager) this.#pullAfterOthers(firing, source)
-    else this.#fetch(firing, source)
-  }
-
-  /** Fetches once the previous item has left and all other nodes had their turn: these may find that they want no more. */
-  #pullAfterOthers(firing: Firing, source: ItemSource): void {
-    if (source.isPullDeferred || source.size > 0 || this.#executor.fullInboxes > 0) return
-    source.isPullDeferred = true
-    this.#host.runLast(() => {
-      source.isPullDeferred = false
-      if (!source.isPulling && !source.hasEnded && source.size === 0 && !this.#codeRunner.stopped)
-        this.#fetch(firing, source)
-    })
-  }
-
-  #fetch(firing: Firing, source: ItemSource): void {
-    if (!this.#codeRunner.canLaunch()) return
-    const next = this.#codeRunner.runCode(() => source.iterator!.next(), firing)
-    if (this.#codeRunner.stopped) return
-    source.isPulling = true
-    this.#codeRunner.awaitWork(next, firing, (step) => {
-      source.isPulling = false
-      this.#receiveStep(firing, source, step as IteratorResult<unknown> | FailureToken)
-      this.#pull(firing, source)
-    })
-  }
-
-  /** Fetches all items of a stream within the weight limit, for `ms` from the first call. False: that is impossible. */
-  #fetchToEnd(firing: Firing, source: ItemSource, ms: number): boolean {
-    source.eagerUntil ||= performance.now() + ms
-    this.#pull(firing, source)
-    return source.isPulling
-  }
-
-  /** Advances a plain generator and sends its item. */
-  #pullNow(firing: Firing, source: ItemSource): boolean {
-    const step = this.#codeRunner.runCode(() => source.iterator!.next() as IteratorResult<unknown>, firing)
-    if (this.#codeRunner.stopped || !step) return false
-    this.#receiveStep(firing, source, step)
-    return !this.#codeRunner.stopped
-  }
-
-  #receiveStep(firing: Firing, source: ItemSource, step: IteratorResult<unknown> | FailureToken): void {
-    const result = isNodeResult(step) ? this.#validateStep(step, firing) : step
-    if (result instanceof FailureToken) {
-      // Items from before the failure are sent first.
-      firing.result = result
-      this.#closeGenerator(source)
-    } else if (!result) return
-    else if (step instanceof FailureToken || step.done) {
-      firing.result = result
-      source.hasEnded = true
-    } else if (source.isSync) this.#sendItem(result)
-    else source.push(result)
-  }
-
-  /** The validated item or final outputs; a failure for a Catch; null if the run has failed. */
-  #validateStep(step: IteratorResult<unknown>, firing: Firing): OutputValues | FailureToken | null {
-    const { node } = this.#executor
-    try {
-      return step.done ? validateOutputs(node, step.value) : validateItem(node, step.value)
-    } catch (error) {
-      return this.#codeRunner.fail(error, firing)
-    }
   }
 }

@@ -1,34 +1,35 @@
-// The failures of one run: decides which of them a Catch receives, reports them, and keeps the error with which the run ends.
+// The failures of one run: decides which of them a Catch receives and which fails the run, and reports them.
 import type { CaughtFailure, Journal } from '../../durability/journal.ts'
 import { NodeInterruptedError } from '../../node-api/node-error.ts'
 import { toPublicError } from '../firings/result-validation.ts'
 import { addPathToMessage, type IndexPath } from '../streams/position.ts'
 import { FailureToken } from '../streams/tokens.ts'
-import type { RunParticipant } from './node-interfaces.ts'
 import type { ObservedNode, RunError, RunObserver } from './observer.ts'
+import type { RunParticipant } from './participant.ts'
+import type { RunState } from './state.ts'
 
 /** The limit of logged caught failures per node. */
 const MAX_LOGGED_FAILURES = 20
 
 export class RunFailures {
+  readonly #state: RunState
   readonly #observer: RunObserver
   readonly #journal: Journal | null
-  /** The error of the run. */
-  error: RunError | null = null
 
-  constructor(observer: RunObserver, journal: Journal | null) {
+  constructor(state: RunState, observer: RunObserver, journal: Journal | null) {
+    this.#state = state
     this.#observer = observer
     this.#journal = journal
   }
 
   /** The run's error from before an interruption, or null. */
   recallError(): RunError | null {
-    this.error = this.#journal && !this.#journal.isBlank ? this.#journal.recallFailure() : null
-    return this.error
+    return this.#journal && !this.#journal.isBlank ? this.#journal.recallFailure() : null
   }
 
-  /** Returns a failure if a Catch receives it. Otherwise calls `stop` and returns null. */
-  catchOrStop(executor: RunParticipant, error: unknown, path: IndexPath, stop: () => void): FailureToken | null {
+  /** Returns the failure if a Catch receives it; otherwise the run fails, and the result is null. */
+  fail(executor: RunParticipant, error: unknown, path: IndexPath): FailureToken | null {
+    if (this.#state.stopped) return null
     const { node } = executor
     const { type, message: publicMessage, cause, isNodeMessage } = toPublicError(error)
     const message = addPathToMessage(publicMessage, path)
@@ -37,9 +38,9 @@ export class RunFailures {
       if (!executor.isUnwanted) this.#catchFailure(executor, message, cause, isNodeMessage)
       return new FailureToken(node.observed, type, message)
     }
-    stop()
-    this.error = { node_id: node.observed.node_id, type, message }
-    this.#journal?.fail(this.error)
+    const runError = { node_id: node.observed.node_id, type, message }
+    this.#state.fail(runError)
+    this.#journal?.fail(runError)
     if (cause !== undefined) this.#observer.fault(node.observed, cause, isNodeMessage)
     this.reportError(node.observed, message)
     return null

@@ -2,19 +2,19 @@
 // producer (for example, a stream joined with its own Collect). By Parks' rule the smallest full inbox grows, so a bounded run stays
 // bounded if possible.
 
-import type { Schedulable } from '../run/node-interfaces.ts'
+import type { NodeExecutors } from '../run/node-executors.ts'
 import type { Inbox } from './inbox.ts'
 
 type NodeVerdict = 'open' | 'live' | 'stuck'
 
 /** Classifies nodes by what they wait for: a node that waits for itself, even indirectly, is stuck. */
 class DeadlockSearch {
-  readonly #executorOf: (node: number) => Schedulable
+  readonly #executors: NodeExecutors
   readonly #consumers: ReadonlyMap<number, number[]>
   readonly #verdicts = new Map<number, NodeVerdict>()
 
-  constructor(executorOf: (node: number) => Schedulable, consumers: ReadonlyMap<number, number[]>) {
-    this.#executorOf = executorOf
+  constructor(executors: NodeExecutors, consumers: ReadonlyMap<number, number[]>) {
+    this.#executors = executors
     this.#consumers = consumers
   }
 
@@ -43,7 +43,7 @@ class DeadlockSearch {
   }
 
   #waitsFor(node: number): number[] {
-    const executor = this.#executorOf(node)
+    const executor = this.#executors.of(node)
     const { obstacle, bound } = executor
     if (obstacle === 'sources') return executor.missingSources
     if (obstacle !== 'consumers') return []
@@ -53,14 +53,14 @@ class DeadlockSearch {
 }
 
 /** The smallest full inbox whose producer is stuck, or null if all waiting nodes will be served. */
-export function findInboxToGrow(executorOf: (node: number) => Schedulable, full: ReadonlySet<Inbox>): Inbox | null {
+export function findInboxToGrow(executors: NodeExecutors, full: ReadonlySet<Inbox>): Inbox | null {
   const consumers = new Map<number, number[]>()
   for (const inbox of full) {
     const list = consumers.get(inbox.slot.source)
     if (list) list.push(inbox.consumer)
     else consumers.set(inbox.slot.source, [inbox.consumer])
   }
-  const search = new DeadlockSearch(executorOf, consumers)
+  const search = new DeadlockSearch(executors, consumers)
   let smallest: Inbox | null = null
   for (const inbox of full) {
     if ((smallest === null || inbox.limit < smallest.limit) && search.isStuck(inbox.slot.source)) smallest = inbox

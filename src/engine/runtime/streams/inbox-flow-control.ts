@@ -3,6 +3,14 @@ import type { RunMemoryAccount } from '../run/memory-account.ts'
 import type { Inbox } from './inbox.ts'
 import { StreamEndToken } from './tokens.ts'
 
+/** Pauses and resumes the producers of inboxes. */
+interface ProducerControl {
+  /** An inbox reached its limit, or fell below it again. */
+  filled(inbox: Inbox): void
+  freed(inbox: Inbox): void
+}
+
+/** The edges of a run, as seen by its inboxes. */
 export interface InboxHost {
   /** The number of tokens in an inbox before its producer pauses. */
   readonly inboxLimit: number
@@ -10,9 +18,7 @@ export interface InboxHost {
   readonly inboxWeight: number
   /** The memory account of the run. */
   readonly memoryAccount: RunMemoryAccount
-  /** An inbox reached its limit, or fell below it again. */
-  filled(inbox: Inbox): void
-  freed(inbox: Inbox): void
+  readonly producers: ProducerControl
   /** An inbox starts or stops dropping tokens. */
   onUnsubscribed(inbox: Inbox): void
   onResubscribed(inbox: Inbox): void
@@ -31,7 +37,7 @@ export function acceptToken(host: InboxHost, inbox: Inbox, token: unknown): numb
   const size = inbox.push(token)
   if (!inbox.isProducerPaused && inbox.isFull) {
     inbox.isProducerPaused = true
-    host.filled(inbox)
+    host.producers.filled(inbox)
   }
   return size
 }
@@ -39,21 +45,21 @@ export function acceptToken(host: InboxHost, inbox: Inbox, token: unknown): numb
 /** Removes the first token. */
 export function takeToken(host: InboxHost, inbox: Inbox): unknown {
   const token = inbox.shift()
-  if (inbox.isProducerPaused) resumeProducer(host, inbox)
+  if (inbox.isProducerPaused) resumeProducer(host.producers, inbox)
   return token
 }
 
 /** Lets the producer continue if there is room again. */
-export function resumeProducer(host: Pick<InboxHost, 'freed'>, inbox: Inbox): void {
+export function resumeProducer(producers: Pick<ProducerControl, 'freed'>, inbox: Inbox): void {
   if (inbox.isFull) return
   inbox.isProducerPaused = false
-  host.freed(inbox)
+  producers.freed(inbox)
 }
 
 /** Drops waiting and arriving tokens up to the end of the stream of a level. */
 export function unsubscribe(host: InboxHost, inbox: Inbox, level: number): void {
   const hasEnded = inbox.purge(level)
-  if (inbox.isProducerPaused) resumeProducer(host, inbox)
+  if (inbox.isProducerPaused) resumeProducer(host.producers, inbox)
   if (hasEnded || (inbox.unsubscribedLevel > 0 && inbox.unsubscribedLevel <= level)) return
   const wasUnsubscribed = inbox.unsubscribedLevel > 0
   inbox.unsubscribedLevel = level
