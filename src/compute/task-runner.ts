@@ -3,7 +3,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { NodeContext } from '../engine/node-api/node-context.ts'
 import { NodeError, NonRetryableError } from '../engine/node-api/node-error.ts'
 import { splitValue, ValueAssembler, type ValueFragment } from '../engine/node-api/values/fragments.ts'
-import { findExcess, MAX_VALUE_SIZE } from '../engine/node-api/values/measure.ts'
+import { findExcess, MAX_VALUE_SIZE } from '../engine/node-api/values/value-excess.ts'
 import { builtinRegistry } from '../nodes/registry.ts'
 import type { ComputeError, ExcessOutput, FromComputeWorker, ToComputeWorker } from './worker-protocol.ts'
 

@@ -2,7 +2,7 @@
 // them blocks a side for long.
 
 import type { ValueFragment } from '../engine/node-api/values/fragments.ts'
-import type { ValueExcess as ExcessKind } from '../engine/node-api/values/measure.ts'
+import type { ValueExcess as ExcessKind } from '../engine/node-api/values/value-excess.ts'
 
 /** Messages to a worker. The last piece of the inputs is part of the `run` message. */
 export type ToComputeWorker =

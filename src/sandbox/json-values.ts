@@ -3,13 +3,8 @@
 import type { OutputValues } from '../engine/node-api/firing-forms.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { SandboxScript } from '../engine/node-api/services/sandbox.ts'
-import {
-  describeTooManyKeys,
-  estimateSize,
-  isNestedTooDeep,
-  makeMeasuredSteps,
-  TOO_DEEP_TEXT,
-} from '../engine/node-api/values/measure.ts'
+import { estimateSize, makeMeasuredSteps } from '../engine/node-api/values/measure.ts'
+import { describeTooManyKeys, isNestedTooDeep, TOO_DEEP_TEXT } from '../engine/node-api/values/value-excess.ts'
 import { parseJsonSteps } from '../payloads/incremental-json-parser.ts'
 import { stringifySteps } from '../shared/incremental-json.ts'
 import type { Steps } from '../shared/time-slices.ts'

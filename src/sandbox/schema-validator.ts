@@ -1,7 +1,8 @@
 // Validates values against JSON schemas of workflows. Such schemas are untrusted: their size is limited, and a thread that is ended when it
 // takes too long compiles and runs them. Callers decide what a verdict means.
 import { SHARE_ENV, Worker } from 'node:worker_threads'
-import { isLongerAsJson, isNestedTooDeep } from '../engine/node-api/values/measure.ts'
+import { isLongerAsJson } from '../engine/node-api/values/json-length.ts'
+import { isNestedTooDeep } from '../engine/node-api/values/value-excess.ts'
 import { runToCompletion, type Steps } from '../shared/time-slices.ts'
 import { serializeSteps } from '../shared/value-serialization.ts'
 import { isSmallValue } from '../shared/value-size.ts'

@@ -2,7 +2,7 @@
 import type { VectorEntryTable } from '../db/schema.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { VectorEntry } from '../engine/node-api/services/vectors.ts'
-import { isLongerAsJson } from '../engine/node-api/values/measure.ts'
+import { isLongerAsJson } from '../engine/node-api/values/json-length.ts'
 import { encodeVector, normalizeVector } from './vector-math.ts'
 
 /** In characters. */

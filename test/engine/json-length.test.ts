@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { isLongerAsJson } from '../../src/engine/node-api/values/measure.ts'
+import { isLongerAsJson } from '../../src/engine/node-api/values/json-length.ts'
 import { scaled } from '../helpers/scale.ts'
 import { soon } from '../nodes/soon.ts'
 

@@ -1,14 +1,8 @@
 // The deepest allowed value has a size, also in the records that the engine puts around it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  findExcess,
-  isNestedTooDeep,
-  MAX_VALUE_DEPTH,
-  MAX_VALUE_SIZE,
-  makeMeasuredSteps,
-  measureValue,
-} from '../../src/engine/node-api/values/measure.ts'
+import { MAX_VALUE_DEPTH, makeMeasuredSteps, measureValue } from '../../src/engine/node-api/values/measure.ts'
+import { findExcess, isNestedTooDeep, MAX_VALUE_SIZE } from '../../src/engine/node-api/values/value-excess.ts'
 import { runToCompletion, type Steps } from '../../src/shared/time-slices.ts'
 
 function nested(levels: number): unknown {

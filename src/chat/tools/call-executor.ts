@@ -1,7 +1,7 @@
 // Executes the tool calls of one answer in parallel, on the server or on the client. Each result is stored when it
 // arrives.
 import type { ChatToolCallFrame } from '../../../generated/types.ts'
-import { isLongerAsJson } from '../../engine/node-api/values/measure.ts'
+import { isLongerAsJson } from '../../engine/node-api/values/json-length.ts'
 import { ServiceError, toServiceError } from '../../errors.ts'
 import { type Log, logFailure } from '../../log.ts'
 import type { Redactor } from '../../redaction/redactor.ts'

@@ -2,7 +2,7 @@
 import { forEachSteps, mapSteps, runToCompletion, type Steps } from '../../shared/time-slices.ts'
 import { createNodeTypeLookup } from '../node-api/did-you-mean.ts'
 import type { NodeRegistry, NodeType, NodeTypeLookup } from '../node-api/node-type.ts'
-import { createCoercion, createTypeCheck, withBounds } from '../node-api/values/type-conformance.ts'
+import { createCoercion, createTypeCheck, withBounds } from '../node-api/values/coercion.ts'
 import { mayBeHeavy } from '../runtime/firings/cost.ts'
 import { findNodesBeforeCatch, isCatchEdge } from './catch-paths.ts'
 import { draftGraph } from './draft-edges.ts'

@@ -1,7 +1,7 @@
 // The compiled form of a graph. A plan is immutable and holds no state of a run, so any number of runs share it. compiler.ts makes plans;
 // execution.ts runs them.
 import type { NodeType } from '../node-api/node-type.ts'
-import type { Coercion } from '../node-api/values/type-conformance.ts'
+import type { Coercion } from '../node-api/values/coercion.ts'
 import type { TypeMetadata } from '../node-api/values/type-metadata.ts'
 import type { ObservedNode } from '../runtime/run/observer.ts'
 

@@ -2,7 +2,7 @@
 import type { WaitingFor } from '../../../generated/types.ts'
 import type { JobTable } from '../../db/schema.ts'
 import type { WaitingFiring, WaitRequest } from '../../engine/durability/journal.ts'
-import { isLongerAsJson } from '../../engine/node-api/values/measure.ts'
+import { isLongerAsJson } from '../../engine/node-api/values/json-length.ts'
 import { type Problem, ServiceError } from '../../errors.ts'
 
 /**

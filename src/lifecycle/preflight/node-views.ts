@@ -8,7 +8,7 @@ import { createPropertyCheck, readDynamicValue, tryCoerce } from '../../engine/c
 import { getNodeTypeInfo } from '../../engine/compile/node-type-info.ts'
 import type { NodeFacts } from '../../engine/node-api/node-facts.ts'
 import type { NodeRegistry, NodeType } from '../../engine/node-api/node-type.ts'
-import { type Coercion, createTypeCheck } from '../../engine/node-api/values/type-conformance.ts'
+import { type Coercion, createTypeCheck } from '../../engine/node-api/values/coercion.ts'
 import { ANY_TYPE } from '../../engine/node-api/values/type-metadata.ts'
 import { forEachSteps, mapSteps, type Steps } from '../../shared/time-slices.ts'
 import type { CompiledWorkflowGraph } from '../../workflows/plan-cache.ts'

@@ -3,7 +3,7 @@
 import type { NodeFacts, NodeProblem } from '../../engine/node-api/node-facts.ts'
 import { NodeError, type NodeTypeLookup } from '../../engine/node-api/node-type.ts'
 import type { ToolTarget } from '../../engine/node-api/services/tools.ts'
-import { isLongerAsJson } from '../../engine/node-api/values/measure.ts'
+import { isLongerAsJson } from '../../engine/node-api/values/json-length.ts'
 import { resolveToolTypeWithData } from './tool-node-types.ts'
 
 export const MOST_TOOLS = 128

@@ -1,7 +1,8 @@
 // document.ReadXlsx and document.WriteXlsx: read and write tables as Excel workbooks.
 
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
-import { isLongerAsJson, makeMeasuredSteps } from '../../engine/node-api/values/measure.ts'
+import { isLongerAsJson } from '../../engine/node-api/values/json-length.ts'
+import { makeMeasuredSteps } from '../../engine/node-api/values/measure.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 import { createFileNeedsReader, readFileInput, replaceExtension, runMediaTask } from '../shared/file-inputs.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'

@@ -2,7 +2,8 @@
 // exceed its input checks the size, if possible before it makes the value.
 
 import { NodeError } from '../../engine/node-api/node-type.ts'
-import { isNestedTooDeep, MAX_VALUE_DEPTH } from '../../engine/node-api/values/measure.ts'
+import { MAX_VALUE_DEPTH } from '../../engine/node-api/values/measure.ts'
+import { isNestedTooDeep } from '../../engine/node-api/values/value-excess.ts'
 import { truncateText } from '../../shared/text-truncation.ts'
 
 /** In characters: some thousand pages. A handful of them fits into the memory of the smallest server. */

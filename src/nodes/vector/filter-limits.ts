@@ -1,7 +1,7 @@
 // Limits of metadata filters. They are checked before paid calls, and again by the vector store.
 
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import { isLongerAsJson } from '../../engine/node-api/values/measure.ts'
+import { isLongerAsJson } from '../../engine/node-api/values/json-length.ts'
 
 /** In keys and values together. */
 const MOST_VALUES = 10_000

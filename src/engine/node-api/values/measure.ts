@@ -4,15 +4,19 @@
 import type { Steps } from '../../../shared/time-slices.ts'
 import { MAX_OBJECT_KEYS } from '../../../shared/value-limits.ts'
 import { isSmallValue, splitIntoSmallRanges } from '../../../shared/value-size.ts'
+import {
+  BYTES_MEMORY,
+  estimateListMemory,
+  estimateObjectMemory,
+  estimatePlainMemory,
+  FRACTION_MEMORY,
+} from './object-memory.ts'
 
 /** The limit of lists and dicts inside each other; frames have the same limit. */
 export const MAX_VALUE_DEPTH = 64
 
 /** The depth to which containers are measured: values of the greatest depth also lie in records, such as a node's outputs. */
 const MAX_MEASURED_DEPTH = MAX_VALUE_DEPTH + 8
-
-/** The size limit of a value as text, in approximate characters. Shared parts count each time. */
-export const MAX_VALUE_SIZE = 256_000_000
 
 /** Containers with more values inside are measured only once. */
 const MAX_UNCACHED_VALUES = 64
@@ -25,24 +29,6 @@ const PLAIN_SIZE = 8
 
 /** The size of a text's quotes in a container. Without it, millions of empty texts would count as nothing. */
 const QUOTES_SIZE = 2
-
-// Bytes of memory per object, as measured in the engine, without its contents. An empty object has room for four members.
-const SLOT = 8
-const LIST = 32
-const ELEMENTS = 16
-const EMPTY_OBJECT = 56
-const OBJECT = 24
-/** An object with more keys stores further members separately; with very many keys it becomes a table that holds its keys. */
-const FEW_KEYS = 4
-const MEMBERS = 16
-const MANY_KEYS = 1_000
-const TABLE_ENTRY = 64
-const TEXT = 24
-const BYTES = 128
-/** Per character: one or two bytes, depending on the text. */
-const CHARACTER = 2
-/** A number other than a small integer, unless it lies in a list of numbers only. */
-const FRACTION = 16
 
 export interface ValueMeasure {
   readonly depth: number
@@ -61,24 +47,6 @@ let valuesMeasured = 0
 
 function estimatePlainSize(value: unknown): number {
   return typeof value === 'string' ? value.length : PLAIN_SIZE
-}
-
-/** Without its slot in the container. */
-function estimatePlainMemory(value: unknown): number {
-  if (typeof value === 'string') return TEXT + CHARACTER * value.length
-  return typeof value === 'number' && (value | 0) !== value ? FRACTION : 0
-}
-
-function estimateListMemory(length: number): number {
-  return length === 0 ? LIST : LIST + ELEMENTS + SLOT * length
-}
-
-function estimateObjectMemory(keys: number, key_characters: number): number {
-  if (keys === 0) return EMPTY_OBJECT
-  if (keys <= FEW_KEYS) return OBJECT + SLOT * keys
-  const members = OBJECT + MEMBERS + SLOT * keys
-  // With fewer keys, all objects with the same keys share them.
-  return keys <= MANY_KEYS ? members : members + TABLE_ENTRY * keys + key_characters
 }
 
 /** Measures the contents of a container. It uses no closure per child, as every value passes through here. */
@@ -110,18 +78,22 @@ function measureInside(container: object, left: number): ValueMeasure {
     }
   }
   if (children === container) {
-    if (numbers < children.length) memory += FRACTION * fractions
+    if (numbers < children.length) memory += FRACTION_MEMORY * fractions
     return { depth, size, memory: memory + estimateListMemory(children.length) }
   }
   const before = size
   for (const key in container) size += key.length
-  return { depth, size, memory: memory + FRACTION * fractions + estimateObjectMemory(children.length, size - before) }
+  return {
+    depth,
+    size,
+    memory: memory + FRACTION_MEMORY * fractions + estimateObjectMemory(children.length, size - before),
+  }
 }
 
 /** The depth is Infinity as soon as it exceeds `left`. */
 function measureContainer(container: object, left: number): ValueMeasure {
   if (ArrayBuffer.isView(container))
-    return { depth: 0, size: PLAIN_SIZE + container.byteLength, memory: BYTES + container.byteLength }
+    return { depth: 0, size: PLAIN_SIZE + container.byteLength, memory: BYTES_MEMORY + container.byteLength }
   if (left === 0) return TOO_DEEP_TO_TELL
   valuesMeasured++
   const found = measureByContainer.get(container)
@@ -232,18 +204,12 @@ export class MeasureSum {
 
   #memoryOf(container: object): number {
     const isNumbers = Array.isArray(container) && this.#numbers === this.#members
-    const inside = this.#memory + (isNumbers ? 0 : FRACTION * this.#fractions)
+    const inside = this.#memory + (isNumbers ? 0 : FRACTION_MEMORY * this.#fractions)
     const own = Array.isArray(container)
       ? estimateListMemory(this.#members)
       : estimateObjectMemory(this.#keys, this.#key_characters)
     return inside + own
   }
-}
-
-/** Whether a value nests too deep. Costs nothing for plain values. */
-export function isNestedTooDeep(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return measureContainer(value, MAX_MEASURED_DEPTH).depth > MAX_VALUE_DEPTH
 }
 
 /** The approximate number of characters of a value as text; shared parts count each time. */
@@ -261,41 +227,4 @@ export function containsBytes(value: unknown): boolean {
 /** The approximate memory of a list or dict in bytes; shared parts count each time. */
 export function estimateMemory(container: object): number {
   return measureContainer(container, MAX_MEASURED_DEPTH).memory
-}
-
-export type ValueExcess = 'too_deep' | 'too_large' | 'too_many_keys'
-
-/** The excess of a value that is too deep, too large, or contains a dict with too many keys; else null. Measures the value once. */
-export function findExcess(value: unknown, largest: number): ValueExcess | null {
-  if (typeof value !== 'object' || value === null) return estimatePlainSize(value) > largest ? 'too_large' : null
-  const { depth, size } = measureContainer(value, MAX_MEASURED_DEPTH)
-  if (depth > MAX_VALUE_DEPTH) return 'too_deep'
-  if (size === Number.POSITIVE_INFINITY) return 'too_many_keys'
-  return size > largest ? 'too_large' : null
-}
-
-/** Describes a value that nests too deep. */
-export const TOO_DEEP_TEXT = `nested more than ${MAX_VALUE_DEPTH} deep`
-
-/** Describes a dict with too many keys. A function, as the first number formatted in a locale takes long. */
-export const describeTooManyKeys = () => `a dict with more than ${MAX_OBJECT_KEYS.toLocaleString('en')} keys`
-
-/** Whether a value's JSON surely has more than `most` characters. Visits no more than so many values, however large the value is. */
-export function isLongerAsJson(value: unknown, most: number): boolean {
-  const left = [value]
-  for (let length = 0; left.length > 0; ) {
-    const one = left.pop()
-    if (typeof one === 'string') length += one.length + 2
-    else if (typeof one !== 'object' || one === null) length += 1
-    else if (ArrayBuffer.isView(one)) length += one.byteLength
-    else {
-      const children = Array.isArray(one) ? one : Object.values(one)
-      if (children !== one) for (const key in one) length += key.length + 3
-      // The brackets, and one comma less than there are children.
-      length += 1 + Math.max(1, children.length)
-      if (length <= most) for (const child of children) left.push(child)
-    }
-    if (length > most) return true
-  }
-  return false
 }

@@ -5,15 +5,16 @@ import type { PlanNode, PlanSlot } from '../../compile/plan.ts'
 import { suggestName } from '../../node-api/did-you-mean.ts'
 import type { InputValues, OutputValues } from '../../node-api/firing-forms.ts'
 import { NodeError, Wait } from '../../node-api/node-type.ts'
+import { TypeMismatchError } from '../../node-api/values/coercion.ts'
+import { conformsShallowly, getValueKind } from '../../node-api/values/type-conformance.ts'
+import { formatTypeLabel } from '../../node-api/values/type-label.ts'
 import {
   describeTooManyKeys,
   findExcess,
   MAX_VALUE_SIZE,
   TOO_DEEP_TEXT,
   type ValueExcess,
-} from '../../node-api/values/measure.ts'
-import { conformsShallowly, getValueKind, TypeMismatchError } from '../../node-api/values/type-conformance.ts'
-import { formatTypeLabel } from '../../node-api/values/type-label.ts'
+} from '../../node-api/values/value-excess.ts'
 import { resolveParam } from '../run/params.ts'
 
 function createNodeError(node: PlanNode, text: string, type = 'bad_output'): NodeError {

@@ -3,13 +3,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { findNearest } from '../../../../src/engine/node-api/did-you-mean.ts'
 import {
-  conforms,
   createCoercion,
   createTypeCheck,
-  getValueKind,
   TypeMismatchError,
   withBounds,
-} from '../../../../src/engine/node-api/values/type-conformance.ts'
+} from '../../../../src/engine/node-api/values/coercion.ts'
+import { conforms, getValueKind } from '../../../../src/engine/node-api/values/type-conformance.ts'
 import {
   createEnumType,
   formatType,
