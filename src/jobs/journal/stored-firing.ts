@@ -6,7 +6,7 @@ import type {
   RecordedStep,
   WaitRequest,
 } from '../../engine/durability/journal.ts'
-import type { OutputValues } from '../../engine/node-api/node-type.ts'
+import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 import { EagerReadBudget, LazyValue } from '../values/lazy-value.ts'
 import type { FiringEntry, JournalEntry } from './entry.ts'

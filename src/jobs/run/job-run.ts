@@ -2,7 +2,7 @@
 import type { Plan } from '../../engine/compile/compiler.ts'
 import type { WaitingFiring } from '../../engine/durability/journal.ts'
 import { systemClock } from '../../engine/node-api/clock.ts'
-import type { ModelUsage } from '../../engine/node-api/node-services.ts'
+import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import type { Execution, RunOutcome } from '../../engine/runtime/execution.ts'
 import { createRun } from '../../engine/runtime/sub-workflow.ts'
 import type { JobWriter } from '../commit/job-writer.ts'
