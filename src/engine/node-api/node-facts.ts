@@ -34,8 +34,8 @@ export type NodeNeed =
       /** `provider/name`. */
       readonly model: string | null
       readonly task: string
-      /** All text that is sent to the model. */
-      readonly prompt: string | null
+      /** All text that is sent to the model, in parts with a newline between them. They are not joined, because a prompt may be long. */
+      readonly prompt: readonly string[] | null
       /** The limit that the node sets; null: none. */
       readonly max_output_tokens: number | null
       /** Request fields that a model may not support, by their OpenAI names. Absent: none known. */

@@ -1,5 +1,6 @@
 // The interface of node types: properties, outputs, and the functions of a firing. A node type is data plus one function and knows nothing
 // of plans, inboxes or jobs.
+import type { Steps } from '../../shared/time-slices.ts'
 import type {
   AggregateFiring,
   InputValues,
@@ -102,6 +103,8 @@ export interface NodeType {
   required_runtimes?: readonly string[]
   /** The resources that firings need besides `required_settings` and `required_runtimes`. It never throws. */
   needs?(facts: NodeFacts): readonly NodeNeed[]
+  /** The names of secrets in the node's own values, which may be so large that they are read in steps. It never throws. */
+  secretNamesSteps?(facts: NodeFacts): Steps<readonly string[]>
   /** The conversions for which validation proposes the node type when an output does not fit an input. */
   converts?: readonly Conversion[]
   /**

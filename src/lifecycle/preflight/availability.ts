@@ -15,7 +15,8 @@ import { createTargetRequirement } from './execution-target.ts'
 import type { RunInputs } from './issues.ts'
 import { ModelAvailabilityCheck, type ModelAvailabilityCheckParts } from './model-availability.ts'
 import type { ModelNeed } from './model-requirement.ts'
-import { collectNeeds, type NodeWithNeeds } from './node-needs.ts'
+import { hasNeedsOfUnit, listPrompts, NeedsCollector, type NodeWithNeeds } from './node-needs.ts'
+import type { NodeView } from './node-views.ts'
 import type { NodeRuntime, ProbeResult } from './probes.ts'
 import {
   limitRequirementsSteps,
@@ -48,13 +49,19 @@ export interface Availability extends ReportedRequirements {
   readonly cost: PreflightCost | null
   /** The part of the cost that the operator would pay. */
   readonly operators_cost: PreflightCost | null
+  /** False if the run needs more than was checked. */
+  readonly is_complete: boolean
 }
 
 /** Runs all checks at the same time. @throws SERVICE_UNAVAILABLE if the client no longer waits */
 export async function checkAvailability(tools: AvailabilityParts, asked: AvailabilityRequest): Promise<Availability> {
   const { owner, family, turns } = asked
   const into = new RequirementSet()
-  const nodes = await collectNeeds(family, turns)
+  const references = new AssetReferences(tools.publicUrl(), turns)
+  await references.collect(asked.inputs)
+  const collector = new NeedsCollector(references, turns)
+  await collector.collect(family)
+  const { nodes, isComplete: is_complete } = collector
   const credentials = new PreflightCredentials(tools.credentials, owner)
   const models = new ModelAvailabilityCheck(
     tools,
@@ -62,11 +69,9 @@ export async function checkAvailability(tools: AvailabilityParts, asked: Availab
     turns,
   )
   await Promise.all([
-    models.probe(nodes.flatMap(modelNeedsOf)),
+    probeModels(models, nodes, turns),
     addRuntimeRequirements(tools, nodes, into, turns),
-    collectAssetReferences(tools, asked, nodes).then((found) =>
-      addAssetRequirements({ source: tools.assets, log: tools.log, turns }, owner, found, into),
-    ),
+    addAssetRequirements({ source: tools.assets, log: tools.log, turns }, owner, references, into),
   ])
   for (const node of nodes) {
     if (turns.over) await turns.next()
@@ -78,12 +83,16 @@ export async function checkAvailability(tools: AvailabilityParts, asked: Availab
   const calls = await turns.run(
     collectModelCallsSteps(nodes, (need) => ({ ...models.describeCall(need), is_operators: operators(need) })),
   )
-  const callsOf: ModelCallLookup<BilledModelCall> = (unit, id) => calls.get(unit)?.get(id) ?? []
-  const operatorsOf: ModelCallLookup = (unit, id) => callsOf(unit, id).filter(({ is_operators }) => is_operators)
+  const callsOf: ModelCallLookup<BilledModelCall> = (unit, view) =>
+    calls.get(unitOfNeeds(unit, view))?.get(view) ?? (is_complete || !view.type?.needs ? NO_CALLS : UNKNOWN_CALLS)
+  const operatorsOf: ModelCallLookup = (unit, view) => {
+    const calls = callsOf(unit, view)
+    return calls.length === 0 ? calls : calls.filter(({ is_operators }) => is_operators)
+  }
   const cost = await turns.run(estimateCostSteps(family, callsOf))
   const operators_cost = await turns.run(estimateCostSteps(family, operatorsOf))
   const sorted = await turns.run(into.sorted())
-  return { ...(await turns.run(limitRequirementsSteps(sorted))), cost, operators_cost }
+  return { ...(await turns.run(limitRequirementsSteps(sorted))), cost, operators_cost, is_complete }
 }
 
 /** Returns a function that says whether the operator may pay for a call. For a call that is not known yet it returns true. */
@@ -103,17 +112,49 @@ interface BilledModelCall extends PlannedModelCall {
   readonly is_operators: boolean
 }
 
-/** Collects the model calls of the nodes, by unit and node id. */
+const NO_CALLS: readonly BilledModelCall[] = []
+
+/** The calls of a node that was not checked. */
+const UNKNOWN_CALLS: readonly BilledModelCall[] = [
+  { model: null, input_tokens: null, max_output_tokens: null, is_operators: true },
+]
+
+/** Returns null for a node whose needs are the same in every unit. */
+function unitOfNeeds(unit: WorkflowUnit, view: NodeView): WorkflowUnit | null {
+  return hasNeedsOfUnit(view) ? unit : null
+}
+
+/** Collects the model calls of the nodes, by the unit of their needs. */
 function* collectModelCallsSteps(
   nodes: readonly NodeWithNeeds[],
   callOf: (need: ModelNeed) => BilledModelCall,
-): Steps<Map<WorkflowUnit, Map<string, readonly BilledModelCall[]>>> {
-  const units = new Map<WorkflowUnit, Map<string, readonly BilledModelCall[]>>()
+): Steps<Map<WorkflowUnit | null, Map<NodeView, readonly BilledModelCall[]>>> {
+  const units = new Map<WorkflowUnit | null, Map<NodeView, readonly BilledModelCall[]>>()
   yield* forEachSteps(nodes, (node) => {
-    const calls = units.get(node.unit) ?? new Map<string, readonly BilledModelCall[]>()
-    units.set(node.unit, calls.set(node.view.id, modelNeedsOf(node).map(callOf)))
+    const unit = unitOfNeeds(node.unit, node.view)
+    const calls = units.get(unit) ?? new Map<NodeView, readonly BilledModelCall[]>()
+    units.set(unit, calls.set(node.view, modelNeedsOf(node).map(callOf)))
   })
   return units
+}
+
+/** Probes the models of the nodes, and counts the prompts that they charge for. */
+async function probeModels(
+  models: ModelAvailabilityCheck,
+  nodes: readonly NodeWithNeeds[],
+  turns: AbortableTimeSlices,
+): Promise<void> {
+  const needs: ModelNeed[] = []
+  await turns.run(
+    forEachSteps(nodes, (node) => {
+      for (const need of modelNeedsOf(node)) needs.push(need)
+    }),
+  )
+  await models.probe(needs)
+  for (const node of nodes) {
+    if (turns.over) await turns.next()
+    await models.countPrompts(modelNeedsOf(node), () => listPrompts(node))
+  }
 }
 
 function modelNeedsOf({ needs }: NodeWithNeeds): ModelNeed[] {
@@ -165,14 +206,21 @@ async function addRuntimeRequirements(
   into: RequirementSet,
   turns: AbortableTimeSlices,
 ): Promise<void> {
-  const needed = nodes.flatMap(({ view, qualified_id }) =>
-    (view.type?.required_runtimes ?? []).map((name) => ({ name, place: qualified_id })),
+  const placesByName = new Map<string, string[]>()
+  await turns.run(
+    forEachSteps(nodes, ({ view, qualified_id }) => {
+      for (const name of view.type?.required_runtimes ?? []) {
+        const places = placesByName.get(name)
+        if (places) places.push(qualified_id)
+        else placesByName.set(name, [qualified_id])
+      }
+    }),
   )
-  const lookups = [...Map.groupBy(needed, ({ name }) => name)].map(async ([name, uses]) => {
+  const lookups = [...placesByName].map(async ([name, places]) => {
     const runtime = runtimes.get(name)
     const common = { kind: 'runtime', id: name, name: runtime?.title ?? name, blocking: true } as const
     const found = await probeRuntimeStatus(runtime, (one) => probes.runtime(one))
-    for (const { place } of uses) {
+    for (const place of places) {
       if (turns.over) await turns.next()
       into.add({ ...common, ...found, details: { node_ids: [place] } })
     }
@@ -188,21 +236,4 @@ async function probeRuntimeStatus(
   const looked = await look(runtime)
   if (looked.kind === 'known') return { status: looked.value, message: null }
   return { status: 'unknown', message: NO_RUNTIME_MESSAGES[looked.kind] }
-}
-
-/** Collects references from the inputs of the run and from the values of its nodes. Unused defaults are skipped, and streams have none. */
-async function collectAssetReferences(
-  { publicUrl }: AvailabilityParts,
-  { inputs, turns }: AvailabilityRequest,
-  nodes: readonly NodeWithNeeds[],
-): Promise<AssetReferences> {
-  const found = new AssetReferences(publicUrl(), turns)
-  await found.collect(inputs)
-  for (const { view, unit, needs } of nodes) {
-    for (const need of needs) if (need.kind === 'asset') found.add(need.reference)
-    const { name, stream, value } = view.data
-    if (view.type?.role !== 'input') await found.collect(view.data)
-    else if (stream !== true && !unit.covered.has(String(name))) await found.collect(value)
-  }
-  return found
 }

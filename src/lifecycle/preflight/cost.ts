@@ -5,6 +5,7 @@ import { compareTexts, sortSteps } from '../../shared/sorting.ts'
 import { forEachSteps, mapSteps, type Steps } from '../../shared/time-slices.ts'
 import type { CallGraph, WorkflowUnit } from './call-explorer.ts'
 import type { FiringCount } from './firing-counts.ts'
+import type { NodeView } from './node-views.ts'
 
 /** Assumed tokens of an answer if the node sets no limit, unless the model's maximum is lower. */
 export const ASSUMED_OUTPUT_TOKENS = 1_000
@@ -30,7 +31,7 @@ export interface PlannedModelCall {
 /** Returns the model calls of a node of a unit. */
 export type ModelCallLookup<Call extends PlannedModelCall = PlannedModelCall> = (
   unit: WorkflowUnit,
-  node_id: string,
+  view: NodeView,
 ) => readonly Call[]
 
 /** A cost. A free thing has no amounts; `unknown` may cost any amount. */
@@ -81,31 +82,38 @@ function* estimateNodeCosts(
   units: Map<WorkflowUnit, Cost>,
 ): Steps<Cost[]> {
   const costs: Cost[] = []
-  for (const { id, firings } of unit.views) {
-    costs.push(repeatCost(yield* estimateNodeCost(unit, id, callsOf, units), firings))
+  for (const view of unit.views) {
+    const isCall = unit.tools.has(view.id) || unit.calls.has(view.id)
+    const own = estimateOwnCost(callsOf(unit, view))
+    costs.push(repeatCost(isCall ? yield* addCalledCosts(own, unit, view.id, callsOf, units) : own, view.firings))
     if (costs.length % NODES_PER_STEP === 0) yield
   }
   return costs
 }
 
-/** Returns the cost of one firing. The cost of a called workflow is computed once, however often it is called. */
-function* estimateNodeCost(
+/** Returns the cost of the model calls of one firing. */
+function estimateOwnCost(calls: readonly PlannedModelCall[]): Cost {
+  return calls.length === 0 ? FREE : sumCosts(calls.map(estimateCallCost))
+}
+
+/** Adds the cost of called workflows and tools. The cost of a called workflow is computed once, however often it is called. */
+function* addCalledCosts(
+  own: Cost,
   unit: WorkflowUnit,
   id: string,
   callsOf: ModelCallLookup,
   units: Map<WorkflowUnit, Cost>,
 ): Steps<Cost> {
-  const own = callsOf(unit, id).map(estimateCallCost)
   const tools = unit.tools.get(id)
   if (tools !== undefined && tools.length > 0) {
     // An agent takes at least one turn. Its model decides on further turns and on tool calls.
     const used: Cost[] = []
     for (const tool of tools) used.push(tool === null ? UNKNOWN : yield* estimateUnitCost(tool, callsOf, units))
-    return sumCosts([...own, repeatCost(sumCosts([...own, ...used]), 'unknown')])
+    return sumCosts([own, repeatCost(sumCosts([own, ...used]), 'unknown')])
   }
   const called = unit.calls.get(id)
-  if (called === undefined) return sumCosts(own)
-  return sumCosts([...own, called === null ? UNKNOWN : yield* estimateUnitCost(called, callsOf, units)])
+  if (called === undefined) return own
+  return sumCosts([own, called === null ? UNKNOWN : yield* estimateUnitCost(called, callsOf, units)])
 }
 
 function* estimateUnitCost(unit: WorkflowUnit, callsOf: ModelCallLookup, units: Map<WorkflowUnit, Cost>): Steps<Cost> {
@@ -132,6 +140,7 @@ function repeatCost(cost: Cost, firings: FiringCount): Cost {
 function sumCosts(costs: readonly Cost[]): Cost {
   const paid = costs.filter((cost) => cost !== FREE)
   if (paid.length === 0) return FREE
+  if (paid.length === 1 && paid[0]!.amounts.size === 0) return paid[0]!
   const amounts = new Map<string, number>()
   for (const cost of paid) {
     for (const [currency, amount] of cost.amounts) amounts.set(currency, (amounts.get(currency) ?? 0) + amount)

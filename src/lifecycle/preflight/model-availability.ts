@@ -35,6 +35,8 @@ export class ModelAvailabilityCheck {
   readonly #credentials: PreflightCredentials
   readonly #providerStates = new Map<string, ProviderState>()
   readonly #prompts: PromptTokenCounter
+  /** The tokens of counted prompts. */
+  readonly #tokens = new Map<ModelNeed, number>()
   readonly #turns: OwnerTimeSlices
 
   constructor(
@@ -50,7 +52,11 @@ export class ModelAvailabilityCheck {
   }
 
   async probe(needs: readonly ModelNeed[]): Promise<void> {
-    const ids = [...new Set(needs.flatMap(({ model }) => (model ? [model] : [])))]
+    const ids = new Set<string>()
+    for (const { model } of needs) {
+      if (this.#turns.over) await this.#turns.next()
+      if (model) ids.add(model)
+    }
     await this.#probeProviders(ids, false)
     const unlisted: string[] = []
     for (const id of ids) {
@@ -59,11 +65,10 @@ export class ModelAvailabilityCheck {
         unlisted.push(id)
     }
     await this.#probeProviders(unlisted, true)
-    await this.#countPrompts(needs)
   }
 
   /** `urgent`: a cached list that lacks one of the models may be too old. */
-  async #probeProviders(ids: readonly string[], urgent: boolean): Promise<void> {
+  async #probeProviders(ids: Iterable<string>, urgent: boolean): Promise<void> {
     const sought = new Map<Provider, string[]>()
     for (const id of ids) {
       if (this.#turns.over) await this.#turns.next()
@@ -102,15 +107,29 @@ export class ModelAvailabilityCheck {
     return { provider, status: 'unknown', message: NO_ANSWER[looked.kind], models: null }
   }
 
-  /** Counts the tokens of prompts for models that charge for input. */
-  async #countPrompts(needs: readonly ModelNeed[]): Promise<void> {
-    for (const { model: id, prompt } of needs) {
-      if (this.#turns.over) await this.#turns.next()
-      const seen = id ? this.#stateOf(id) : null
-      const price = seen && this.#findListed(seen, id!)?.price
-      if (price && price.per_million_input_tokens > 0 && prompt !== null)
-        await this.#prompts.count(seen.provider, prompt)
+  /**
+   * Counts the tokens of a node's prompts for models that charge for input. `listPrompts` returns the prompt of each need. It is called only
+   * if one has to be counted, because prompts may be long.
+   */
+  async countPrompts(
+    needs: readonly ModelNeed[],
+    listPrompts: () => readonly (readonly string[] | null)[],
+  ): Promise<void> {
+    const providers = needs.map(({ model }) => this.#chargingProvider(model))
+    if (this.#prompts.isFull || providers.every((provider) => provider === null)) return
+    const prompts = listPrompts()
+    for (const [at, provider] of providers.entries()) {
+      const prompt = prompts[at] ?? null
+      const tokens = provider && prompt && (await this.#prompts.count(provider, prompt))
+      if (tokens !== null) this.#tokens.set(needs[at]!, tokens)
     }
+  }
+
+  /** Returns the provider of a model that charges for input, or null. */
+  #chargingProvider(id: string | null): Provider | null {
+    const seen = id ? this.#stateOf(id) : null
+    const price = seen && this.#findListed(seen, id!)?.price
+    return price && price.per_million_input_tokens > 0 ? seen.provider : null
   }
 
   /** Adds the requirements of a node's model call. `place` is the qualified id of the node. */
@@ -203,10 +222,10 @@ export class ModelAvailabilityCheck {
   }
 
   /** Returns what is known about a node's model call before the run. */
-  describeCall({ model: id, prompt, max_output_tokens }: ModelNeed): PlannedModelCall {
+  describeCall(need: ModelNeed): PlannedModelCall {
+    const { model: id, max_output_tokens } = need
     const seen = id ? this.#stateOf(id) : null
     const model = seen ? this.#findListed(seen, id!) : null
-    const input_tokens = seen && prompt !== null ? this.#prompts.of(seen.provider, prompt) : null
-    return { model, input_tokens, max_output_tokens }
+    return { model, input_tokens: this.#tokens.get(need) ?? null, max_output_tokens }
   }
 }

@@ -6,7 +6,8 @@ import { findListedModel } from '../../models/catalogue/resolved-model.ts'
 import type { Model, Provider } from '../../models/provider.ts'
 import type { RequirementStatus, RunRequirement } from './requirements.ts'
 
-export type ModelNeed = Extract<NodeNeed, { kind: 'model' }>
+/** The need of a model call, without its prompt. */
+export type ModelNeed = Omit<Extract<NodeNeed, { kind: 'model' }>, 'prompt'>
 
 /** The result of probing one provider. */
 export interface ProviderState {

@@ -21,6 +21,7 @@ import {
   IssueCollector,
   type RunInputs,
 } from './issues.ts'
+import { MOST_NEEDS } from './node-needs.ts'
 import { isRequirementMet } from './requirements.ts'
 
 export interface PreflightServiceParts extends AvailabilityParts {
@@ -130,12 +131,17 @@ const NOT_CHECKED: Availability = {
   requirements: [],
   omitted_count: 0,
   has_unmet_omitted: false,
+  is_complete: true,
   cost: null,
   operators_cost: null,
 }
 
-/** Reports omitted requirements: an error if one of them is unmet, or else a warning. */
-function omittedRequirementIssues({ omitted_count, has_unmet_omitted }: Availability): PreflightIssue[] {
+/** Reports omitted requirements: an error if one of them is unmet or was not checked, or else a warning. */
+function omittedRequirementIssues({ omitted_count, has_unmet_omitted, is_complete }: Availability): PreflightIssue[] {
+  if (!is_complete) {
+    const text = `The run has more than ${MOST_NEEDS} requirements: the others were not checked.`
+    return [createErrorIssue('more_requirements', text)]
+  }
   if (omitted_count === 0) return []
   const text = `There are ${omitted_count} more requirements.`
   return [

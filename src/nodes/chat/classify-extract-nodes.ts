@@ -123,10 +123,11 @@ function parseField(field: unknown): Field | null {
 }
 
 function fieldsProblem(fields: unknown): string | null {
-  const entries = Object.entries((fields ?? {}) as object)
-  if (entries.length === 0) return '`fields` needs at least one field.'
-  if (entries.length > MOST_FIELDS) return `\`fields\` has more than ${MOST_FIELDS} fields.`
-  const wrong = entries.find(([, field]) => parseField(field) === null)
+  const given = (fields ?? {}) as object
+  const { length } = Object.keys(given)
+  if (length === 0) return '`fields` needs at least one field.'
+  if (length > MOST_FIELDS) return `\`fields\` has more than ${MOST_FIELDS} fields.`
+  const wrong = Object.entries(given).find(([, field]) => parseField(field) === null)
   if (!wrong) return null
   return `The field "${abbreviate(wrong[0])}" must be one of ${Object.keys(SCHEMAS_BY_FIELD_TYPE).join(', ')}, or an object with such a type and a description.`
 }
@@ -144,18 +145,22 @@ function createProblemCheck(name: string, problemOf: (value: unknown) => string 
   }
 }
 
-function createNeedsReader(name: string, task: (data: InputValues) => string) {
+function createNeedsReader(
+  name: string,
+  problemOf: (value: unknown) => string | null,
+  task: (data: InputValues) => string,
+) {
   return (facts: NodeFacts): NodeNeed[] => {
     const known = !['text', 'instructions', name].some(facts.isConnected)
-    return [modelNeed(facts, known ? joinPromptText(task, facts.data) : null)]
+    // Invalid labels or fields may be millions, so no task is written for them.
+    const valid = known && problemOf(facts.data[name]) === null
+    return [modelNeed(facts, valid ? listPromptTexts(task, facts.data) : null)]
   }
 }
 
-function joinPromptText(task: (data: InputValues) => string, data: InputValues): string | null {
+function listPromptTexts(task: (data: InputValues) => string, data: InputValues): string[] | null {
   try {
-    return buildMessages(task(data), data.text)
-      .map(({ content }) => String(content))
-      .join('\n')
+    return buildMessages(task(data), data.text).map(({ content }) => String(content))
   } catch {
     // The firing will report the problem.
     return null
@@ -186,7 +191,7 @@ export const classifyExtractNodes: NodeType[] = [
     ],
     outputs: [valueOutput('label', 'str'), valueOutput('usage', 'dict[str,any]')],
     gives_all: true,
-    needs: createNeedsReader('labels', classifyTask),
+    needs: createNeedsReader('labels', labelsProblem, classifyTask),
     problem: createProblemCheck('labels', labelsProblem),
     run: (inputs, context) => runClassify(inputs as ClassifyInputs, context),
   },
@@ -207,7 +212,7 @@ export const classifyExtractNodes: NodeType[] = [
     ],
     outputs: [valueOutput('value', 'dict[str,any]'), valueOutput('usage', 'dict[str,any]')],
     supports_dynamic_outputs: true,
-    needs: createNeedsReader('fields', extractTask),
+    needs: createNeedsReader('fields', fieldsProblem, extractTask),
     problem: createProblemCheck('fields', fieldsProblem),
     run: (inputs, context) => runExtract(inputs as ExtractInputs, context),
   },

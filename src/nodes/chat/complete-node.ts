@@ -79,25 +79,25 @@ export const conversationProperties = (): NodeProperty[] => [
 /** The model call of a conversation. The tokens of pictures are unknown before the run. */
 export function listConversationNeeds(facts: NodeFacts): NodeNeed[] {
   return [
-    modelNeed(facts, CONVERSATION_PROPERTY_NAMES.some(facts.isConnected) ? null : joinPromptText(facts.data)),
+    modelNeed(facts, CONVERSATION_PROPERTY_NAMES.some(facts.isConnected) ? null : listPromptTexts(facts.data)),
     ...listImageNeeds(facts),
   ]
 }
 
-function joinPromptText(data: NodeFacts['data']): string | null {
+function listPromptTexts(data: NodeFacts['data']): string[] | null {
   try {
     const messages = buildConversation(data)
     if (messages.some(hasImages) || (Array.isArray(data.images) && data.images.length > 0)) return null
-    return messages.map(readMessageText).join('\n')
+    return messages.flatMap(listMessageTexts)
   } catch {
     // The firing will report the problem.
     return null
   }
 }
 
-function readMessageText({ content }: ModelMessage): string {
+function listMessageTexts({ content }: ModelMessage): string | string[] {
   if (!Array.isArray(content)) return String(content)
-  return content.map((part) => ('text' in part ? String(part.text) : '')).join('\n')
+  return content.map((part) => ('text' in part ? String(part.text) : ''))
 }
 
 export const chatNodes: NodeType[] = [

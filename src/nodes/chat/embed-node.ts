@@ -101,7 +101,7 @@ export function embeddingNeed(facts: NodeFacts, name: string): NodeNeed {
   const own = facts.isConnected(name) ? null : facts.data[name]
   const texts = Array.isArray(own) ? own : [own]
   const known = texts.every((text) => typeof text === 'string')
-  return modelNeed(facts, known ? texts.join('\n') : null, 'embedding')
+  return modelNeed(facts, known ? texts : null, 'embedding')
 }
 
 /** The first problem with the texts that is certain before a run. */

@@ -13,6 +13,8 @@ const MOST_IMAGES = 50
 /** In bytes. */
 const LARGEST_IMAGE = 20_000_000
 const MOST_BYTES = 50_000_000
+/** In pictures that are listed as needs: more than any preflight looks up. */
+const MOST_LISTED = 10_001
 const FETCH_MS = 30_000
 const REDIRECTS = 5
 
@@ -61,10 +63,10 @@ export function hasImages({ content }: Pick<ModelMessage, 'content'>): boolean {
   return Array.isArray(content) && content.some(({ type }) => type === 'image_url')
 }
 
-/** The assets among a node's own pictures. */
+/** The assets among the first of a node's own pictures. */
 export function listImageNeeds({ data, isConnected }: NodeFacts): NodeNeed[] {
   if (isConnected('images') || !Array.isArray(data.images)) return []
-  return data.images.flatMap((image: unknown): NodeNeed[] => {
+  return data.images.slice(0, MOST_LISTED).flatMap((image: unknown): NodeNeed[] => {
     const reference = readFileReference(image)
     return reference !== null && isStoredReference(reference) ? [{ kind: 'asset', reference }] : []
   })

@@ -183,7 +183,7 @@ export function sumModelUses(model: string, uses: readonly (ModelUsage | null)[]
 }
 
 /** The forecast of a call. `prompt` is null if it is unknown before the run. */
-export function modelNeed({ data, isConnected }: NodeFacts, prompt: string | null, task = 'chat'): NodeNeed {
+export function modelNeed({ data, isConnected }: NodeFacts, prompt: readonly string[] | null, task = 'chat'): NodeNeed {
   const own = (name: string) => (isConnected(name) ? null : data[name])
   const [model, limit] = [own('model'), own('max_output_tokens')]
   return {

@@ -167,9 +167,7 @@ function listModelNeeds(facts: NodeFacts): NodeNeed[] {
   const sent = (piece: string) =>
     modelNeed(
       facts,
-      buildMessages(piece, String(instructions), false)
-        .map(({ content }) => String(content))
-        .join('\n'),
+      buildMessages(piece, String(instructions), false).map(({ content }) => String(content)),
     )
   if (text.length <= piece_length) return [sent(text)]
   return [...chunkAtBoundaries(text, piece_length, MOST_PIECES).slice(0, MOST_PIECES).map(sent), modelNeed(facts, null)]

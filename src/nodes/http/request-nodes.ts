@@ -17,7 +17,7 @@ import {
   readResponse,
   type UnreadResponse,
 } from './response.ts'
-import { listSecretNeeds } from './secret-placeholders.ts'
+import { secretNamesSteps } from './secret-names.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 /** Items come in a body, and a response to HEAD has no body. */
@@ -119,7 +119,7 @@ const requestNode: NodeType = {
   ],
   outputs: [valueOutput('status', 'int'), valueOutput('headers', 'dict[str,str]'), valueOutput('body', 'any')],
   retry_safe: hasIdempotentMethod,
-  needs: listSecretNeeds,
+  secretNamesSteps,
   async prepare(inputs, context) {
     const { response_type, fail_on_error_status } = inputs as HttpRequestInputs
     const answer: ReceivedResponse = await sendWithRetries(
@@ -182,7 +182,7 @@ export const httpNodes: NodeType[] = [
     },
     outputs: [streamOutput('item', 'any'), streamOutput('page', 'int')],
     retry_safe: hasIdempotentMethod,
-    needs: listSecretNeeds,
+    secretNamesSteps,
     // A list that grew at its end, or stayed the same, is read on. If an earlier part changed, the repeated items show that.
     repeats: true,
     run: (inputs: PaginationInputs, context) =>

@@ -2,7 +2,6 @@
 
 import type { NodeContext } from '../../engine/node-api/node-context.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
-import type { NodeFacts, NodeNeed } from '../../engine/node-api/node-facts.ts'
 import { validateUrlLength } from '../../net/outgoing/url-length.ts'
 import { isSecretName } from '../../shared/secret-name.ts'
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
@@ -18,20 +17,21 @@ const CHARACTERS_PER_STEP = 65_536
 
 type SecretEncoder = (value: string) => string
 
-interface Placeholder {
+export interface Placeholder {
   readonly name: string
   readonly start: number
   readonly end: number
 }
 
-function* placeholderSteps(text: string): Steps<Placeholder[]> {
+/** Finds the first `most` placeholders of a text. */
+export function* placeholderSteps(text: string, most = Number.POSITIVE_INFINITY): Steps<Placeholder[]> {
   const found: Placeholder[] = []
-  for (let at = 0; at < text.length; at += CHARACTERS_PER_STEP) {
+  for (let at = 0; at < text.length && found.length < most; at += CHARACTERS_PER_STEP) {
     const piece = text.slice(at, at + CHARACTERS_PER_STEP + LONGEST_PLACEHOLDER)
     for (const { 0: all, 1: name, index } of piece.matchAll(PLACEHOLDER)) {
       const start = at + index
-      if (index < CHARACTERS_PER_STEP && start >= (found.at(-1)?.end ?? 0))
-        found.push({ name: name!, start, end: start + all.length })
+      if (index >= CHARACTERS_PER_STEP || found.length === most) break
+      if (start >= (found.at(-1)?.end ?? 0)) found.push({ name: name!, start, end: start + all.length })
     }
     yield
   }
@@ -139,25 +139,4 @@ function readHost(url: string): string | null {
 function secretInHostError(): NodeError {
   const cure = 'Put it into the path, the query, a header or the body.'
   return new NodeError(`A secret must not be part of a host name, which is looked up and logged. ${cure}`, 'bad_url')
-}
-
-/** Properties in which secrets are inserted. */
-const SECRET_PROPERTIES = ['url', 'query', 'headers', 'body'] as const
-
-/** Limits of names that are listed and of placeholders that are read. No user has as many secrets, and no preflight looks for as many. */
-const MOST_NAMES = 5_000
-const MOST_PLACEHOLDERS = 10_000
-
-/** The secrets that are named in the node itself. */
-export function listSecretNeeds({ data, isConnected }: NodeFacts): NodeNeed[] {
-  const names = new Set<string>()
-  let looked = 0
-  for (const property of SECRET_PROPERTIES) {
-    if (isConnected(property)) continue
-    for (const [, name] of (JSON.stringify(data[property]) ?? '').matchAll(PLACEHOLDER)) {
-      if (++looked > MOST_PLACEHOLDERS || names.size === MOST_NAMES) break
-      names.add(name!)
-    }
-  }
-  return [...names].map((name) => ({ kind: 'credential', name }))
 }

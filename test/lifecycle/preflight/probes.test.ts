@@ -46,7 +46,7 @@ async function requirementsOf(
     new PreflightCredentials({ value: () => null }, ME),
     new TimeSliceScheduler().turnsOf('one'),
   )
-  const need = { kind: 'model', model, task: 'chat', prompt: 'x', max_output_tokens: null } as const
+  const need = { kind: 'model', model, task: 'chat', max_output_tokens: null } as const
   const into = new RequirementSet()
   await look.probe([need])
   look.addRequirements(need, 'node', into)
@@ -230,7 +230,7 @@ describe('the models of a provider', () => {
       new PreflightCredentials({ value: () => null }, ME),
       new TimeSliceScheduler().turnsOf('one'),
     )
-    const need = { kind: 'model', task: 'chat', prompt: 'x', max_output_tokens: null } as const
+    const need = { kind: 'model', task: 'chat', max_output_tokens: null } as const
     await look.probe([
       { ...need, model: 'one/small' },
       { ...need, model: 'two/small' },

@@ -49,17 +49,43 @@ test('tokens are counted only for models that charge for them, and once for the 
 test('between the pieces of a prompt other work gets its turn', async () => {
   let passed = 0
   const turns = { over: true, next: async () => void passed++ }
-  await new PromptTokenCounter(turns).count(provider, 'x'.repeat(2_000_000))
-  assert.equal(passed, 20)
+  await new PromptTokenCounter(turns).count(provider, ['x'.repeat(2_000_000)])
+  // Each piece is looked up, and then counted.
+  assert.equal(passed, 40)
 })
 
 test('characters are counted up to a limit, and the cost of longer prompts is not known', async () => {
   const tokens = new PromptTokenCounter({ over: false, next: async () => {} })
-  const [long, longer] = ['a'.repeat(12_000_000), 'b'.repeat(12_000_000)]
-  await tokens.count(provider, long)
+  const [long, longer] = [['a'.repeat(12_000_000)], ['b'.repeat(12_000_000)]]
+  const first = await tokens.count(provider, long)
   counted.length = 0
-  await tokens.count(provider, longer)
-  assert.deepEqual([tokens.of(provider, long), tokens.of(provider, longer), counted], [12_000_000, null, []])
+  const second = await tokens.count(provider, longer)
+  assert.deepEqual([first, second, await tokens.count(provider, long), counted], [12_000_000, null, 12_000_000, []])
+})
+
+test('texts are counted as one text with newlines between them, in the same pieces', async () => {
+  const tokens = new PromptTokenCounter({ over: false, next: async () => {} })
+  for (const texts of [
+    ['a', 'b'],
+    ['', ''],
+    ['a'.repeat(99_999), 'b'],
+    ['a'.repeat(150_000), '', 'b'.repeat(49_998)],
+  ]) {
+    counted.length = 0
+    assert.equal(await tokens.count(provider, texts), texts.join('\n').length)
+    assert.deepEqual(counted.slice(0, -1), Array(counted.length - 1).fill(100_000))
+  }
+  counted.length = 0
+  assert.equal(await tokens.count(provider, ['a\nb']), 3)
+  assert.deepEqual(counted, [])
+})
+
+test('after many long prompts no more are read, even if they were counted', async () => {
+  const tokens = new PromptTokenCounter({ over: false, next: async () => {} })
+  const texts = ['a'.repeat(10_000_000)]
+  let known = 0
+  while (!tokens.isFull) if ((await tokens.count(provider, texts)) !== null) known++
+  assert.deepEqual([known, await tokens.count(provider, ['b'])], [20, null])
 })
 
 test('a model that gives fewer tokens than a node asks for is not available for it', async () => {

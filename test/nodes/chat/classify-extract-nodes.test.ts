@@ -73,7 +73,7 @@ describe('chat.Classify', () => {
 
   test('needs its model, and knows its prompt', () => {
     const [need] = needsOf('chat.Classify', data)
-    assert.ok(need?.kind === 'model' && need.prompt!.endsWith('"Other".\nIt crashes!'))
+    assert.ok(need?.kind === 'model' && need.prompt!.join('\n').endsWith('"Other".\nIt crashes!'))
     const [unknown] = needsOf('chat.Classify', data, ['text'])
     assert.ok(unknown?.kind === 'model' && unknown.prompt === null)
     const [wrong] = needsOf('chat.Classify', { ...data, labels: 7 })
@@ -202,9 +202,9 @@ describe('chat.Embed', () => {
   })
 
   test('needs a model for embedding', () => {
-    const need = { kind: 'model', model: 'm/n', task: 'embedding', prompt: 'a\nb', max_output_tokens: 0 }
+    const need = { kind: 'model', model: 'm/n', task: 'embedding', prompt: ['a', 'b'], max_output_tokens: 0 }
     assert.deepEqual(needsOf('chat.Embed', { model: 'm/n', texts: ['a', 'b'] }), [need])
-    assert.deepEqual(needsOf('chat.Embed', { model: 'm/n', texts: 'a' }), [{ ...need, prompt: 'a' }])
+    assert.deepEqual(needsOf('chat.Embed', { model: 'm/n', texts: 'a' }), [{ ...need, prompt: ['a'] }])
     assert.deepEqual(needsOf('chat.Embed', { model: 'm/n' }, ['texts']), [{ ...need, prompt: null }])
   })
 })

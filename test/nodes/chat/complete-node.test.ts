@@ -246,13 +246,13 @@ describe('what chat.Complete will need', () => {
       data: { system: '', prompt: '', messages: [], max_output_tokens: null, seed: null, model: null, ...data },
       isConnected: (name) => connected.includes(name),
     })
-  const need = { kind: 'model', model: 'm/n', task: 'chat', prompt: 'x', max_output_tokens: null }
+  const need = { kind: 'model', model: 'm/n', task: 'chat', prompt: ['x'], max_output_tokens: null }
 
   test('is its model, with the complete prompt', () => {
     assert.deepEqual(needs({ model: 'm/n', prompt: 'x' }), [need])
     const messages = [{ role: 'user', content: 'b' }]
     const data = { model: 'm/n', system: 'a', messages, prompt: 'c', max_output_tokens: 5 }
-    assert.deepEqual(needs(data), [{ ...need, prompt: 'a\nb\nc', max_output_tokens: 5 }])
+    assert.deepEqual(needs(data), [{ ...need, prompt: ['a', 'b', 'c'], max_output_tokens: 5 }])
   })
 
   test('is unknown if the values come along an edge or are invalid', () => {

@@ -217,7 +217,7 @@ describe('chat.Structured', () => {
 
   test('needs its model, like chat.Complete', () => {
     assert.deepEqual(needsOf('chat.Structured', { ...data, max_output_tokens: 7 }), [
-      { kind: 'model', model: 'priced/small', task: 'chat', prompt: 'Who?', max_output_tokens: 7 },
+      { kind: 'model', model: 'priced/small', task: 'chat', prompt: ['Who?'], max_output_tokens: 7 },
     ])
   })
 })

@@ -116,7 +116,7 @@ describe('chat.Summarize', () => {
   test('needs a call for each piece, and one with an unknown prompt', () => {
     const needs = needsOf('chat.Summarize', { model, text: paragraphs(3), piece_length: 500 })
     assert.deepEqual(
-      needs.map((need) => need.kind === 'model' && need.prompt?.slice(0, 9)),
+      needs.map((need) => need.kind === 'model' && need.prompt?.[0]?.slice(0, 9)),
       ['Summarize', 'Summarize', 'Summarize', undefined],
     )
     assert.equal(needsOf('chat.Summarize', { model, text: 'short' }).length, 1)

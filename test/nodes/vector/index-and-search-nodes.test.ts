@@ -204,7 +204,7 @@ describe('vector.Remove, vector.Info and vector.List', () => {
 })
 
 test('vector nodes need a model if they have no vectors', () => {
-  const need = { kind: 'model', model, task: 'embedding', prompt: 'a', max_output_tokens: 0 }
+  const need = { kind: 'model', model, task: 'embedding', prompt: ['a'], max_output_tokens: 0 }
   assert.deepEqual(needsOf('vector.Index', { index: 'i', texts: ['a'], model }), [need])
   assert.deepEqual(needsOf('vector.Index', { index: 'i', texts: ['a'], vectors: [[1]], model }), [])
   assert.deepEqual(needsOf('vector.Index', { index: 'i', model }), [])
