@@ -22,6 +22,8 @@ export class PartialMatchBucket {
   readonly #isOwned: boolean
   /** The length of the longest of many forms; null if it must be computed again. */
   #longest: number | null = null
+  /** The forms from the longest to the shortest; null if they must be sorted again. */
+  #longest_first: readonly SecretForm[] | null = null
   /**
    * For many forms, by prefix length: the sums of all prefixes of this length, each with the lowest threshold of its
    * forms. Null if it must be computed again.
@@ -59,7 +61,10 @@ export class PartialMatchBucket {
     const isCompared = isLast ? !this.#areTooMany : this.#forms.size <= MAX_COMPARED_SINGLY
     if (this.#isOwned && !isCompared) return this.#findAmongMany(left, sum)
     let match: PartialMatch = 'none'
-    for (const form of this.#forms) {
+    // Of many forms only the longer ones are compared: at all positions together, no more often than the forms have characters.
+    const areMany = this.#forms.size > MAX_COMPARED_SINGLY
+    for (const form of areMany ? this.#longestFirst() : this.#forms) {
+      if (areMany && !form.isLongerThan(left)) break
       if (!isBegunAt(form, text, at, sum)) continue
       if (left >= this.#thresholdOf(form)) return 'secret'
       match = 'guessable'
@@ -72,6 +77,11 @@ export class PartialMatchBucket {
     let most = 0
     for (const form of this.#forms) most = Math.max(most, form.countShared(text, at))
     return most
+  }
+
+  #longestFirst(): readonly SecretForm[] {
+    this.#longest_first ??= [...this.#forms].sort((one, other) => other.span.length - one.span.length)
+    return this.#longest_first
   }
 
   get #areTooMany(): boolean {
@@ -115,6 +125,7 @@ export class PartialMatchBucket {
   #clearCaches(): void {
     this.#longest = null
     this.#thresholds = null
+    this.#longest_first = null
   }
 }
 
