@@ -1,6 +1,7 @@
 // `--json-events`: writes a run as the frames that `/ws` would send of it, a JSON object a line.
 import type { Config } from '../../config.ts'
 import type { RunObserver } from '../../engine/runtime/run/observer.ts'
+import { UNREDACTED_TEXT_STREAM } from '../../jobs/run/chunk-redactor.ts'
 import { createRunRecorder } from '../../jobs/run/recorder.ts'
 import { createLog } from '../../log.ts'
 import { systemPlatform } from '../../platform.ts'
@@ -41,7 +42,7 @@ export function createJsonEventWriter(
     publishRest: () => [],
     redact: <T>(value: T) => value,
     redactMessage: (text: string) => text,
-    textStream: () => ({ push: (text: string) => text, end: () => '', cut: () => '' }),
+    textStream: () => UNREDACTED_TEXT_STREAM,
     unwritable() {},
   }
   write({ type: 'job_update', status: 'running', ...of })

@@ -5,6 +5,7 @@ import type { JobTable } from '../../db/schema.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import type { EventBody, EventFrame, JobFrame } from '../../events/types.ts'
 import { stringifyWithBase64 } from '../../shared/json.ts'
+import type { Steps } from '../../shared/time-slices.ts'
 import { writeResultParts, writeRowsEarly } from '../commit/early-writes.ts'
 import type { JobWriter } from '../commit/job-writer.ts'
 import type { JobTimestamps } from '../history/job-timestamps.ts'
@@ -14,7 +15,7 @@ import type { ActiveJournal } from '../journal/active-journal.ts'
 import type { RedactingTextStream } from '../run/chunk-redactor.ts'
 import type { RunRecorder, RunRecorderSink } from '../run/recorder.ts'
 import { isLargeResult, LargeValuePreparer, type PreparedResult, type ResultValues } from './large-value-preparer.ts'
-import { OutputPublication, type OutputPublisher, type PublishedOutputValue } from './publication.ts'
+import { MUCH_UNDECIDED, OutputPublication, type OutputPublisher, type PublishedOutputValue } from './publication.ts'
 import { buildResultManifest, collectOutputValues } from './result-manifest.ts'
 
 export interface JobOutputsParts {
@@ -131,6 +132,20 @@ export class JobOutputs implements RunRecorderSink {
       writeResult: (parts) => writeResultParts(writer, row, parts),
     })
     return this.#preparer
+  }
+
+  /**
+   * Cuts off what the run holds back, in time slices, once the run is over. Then `settle` and `takeRemainingOutputs` of the recorder find the rests ready.
+   * Null where little is held back.
+   */
+  cutHeldBack(recorder: RunRecorder): Promise<void> | null {
+    if (this.#publication.undecided + recorder.undecided <= MUCH_UNDECIDED) return null
+    return this.#parts.context.slices.run(this.#parts.user, this.#cutSteps(recorder))
+  }
+
+  *#cutSteps(recorder: RunRecorder): Steps<void> {
+    yield* this.#publication.cutSteps()
+    yield* recorder.cutSteps()
   }
 
   /** Stores the outputs that the run holds back, to be published where the suspended job ends without being resumed. */

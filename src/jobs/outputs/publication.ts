@@ -41,6 +41,8 @@ export interface StreamedTextRedaction {
   end(): readonly string[]
   /** Returns the rest of a stream that was cut off. */
   cut(): readonly string[]
+  /** `cut` in steps. */
+  cutSteps(): Steps<readonly string[]>
 }
 
 /** Redacts values, and stores their media, before they are shown and stored. */
@@ -107,8 +109,8 @@ function checkJsonBytes(bytes: number, of: string, most: number): void {
 
 /** At most this many texts of a stream are held back as the possible beginning of a secret. When they turn out to be none, all are published at once. */
 const MOST_WAITING = 5_000
-/** Above this many undecided characters a stream is redacted in steps, since each character may take microseconds. */
-const MUCH_UNDECIDED = 4_096
+/** More undecided characters are redacted in steps, since each character may take microseconds. */
+export const MUCH_UNDECIDED = 4_096
 
 function createTooManyWaitingError(): NodeError {
   const most = MOST_WAITING.toLocaleString('en')
@@ -121,6 +123,8 @@ export class OutputPublication {
   readonly #publisher: OutputPublisher
   readonly #streams: ReadonlyMap<string, StreamedTextRedaction>
   readonly #lists: Map<string, unknown[]>
+  /** By output, the rest of a stream that was cut in advance. */
+  readonly #cuts = new Map<string, readonly string[]>()
   readonly assets: ManifestAsset[] = []
   /** The approximate number of characters of all values. */
   weight = 0
@@ -173,6 +177,21 @@ export class OutputPublication {
     return (this.#streams.get(output_name)?.undecided ?? 0) > MUCH_UNDECIDED
   }
 
+  /** The number of characters that all streams hold back. */
+  get undecided(): number {
+    let undecided = 0
+    for (const texts of this.#streams.values()) undecided += texts.undecided
+    return undecided
+  }
+
+  /** Cuts all streams off, once no more values are added. `end` returns their rests. */
+  *cutSteps(): Steps<void> {
+    for (const [name, texts] of this.#streams) {
+      if (texts.undecided > 0) this.#cuts.set(name, yield* texts.cutSteps())
+      yield
+    }
+  }
+
   /** Prepares the next value of an output for `add`. Until then no other value of the output is added. @throws NodeError where it is too large */
   *readySteps(node_id: string, output_name: string, value: unknown): Steps<PreparedOutputValue> {
     const stored = yield* this.#publisher.storeSteps(value, this.#positionOf(node_id, output_name))
@@ -194,7 +213,9 @@ export class OutputPublication {
   /** Returns the texts held back of an output, where no related value follows. `whole`: the stream ended, and was not cut off. */
   end(output_name: string, whole = true): PublishedOutputValue[] {
     const texts = this.#streams.get(output_name)
-    return this.#publishTexts(output_name, (whole ? texts?.end() : texts?.cut()) ?? [])
+    const cut = this.#cuts.get(output_name)
+    this.#cuts.delete(output_name)
+    return this.#publishTexts(output_name, cut ?? (whole ? texts?.end() : texts?.cut()) ?? [])
   }
 
   /** `ready`: the last text, whose JSON text may be used unchanged. */

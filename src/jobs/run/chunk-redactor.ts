@@ -1,6 +1,7 @@
 // Redacts the chunks of running nodes. A text that may be the beginning of a secret is held back until that is decided. Each firing has separate streams
 // for text and thinking, since concurrent chunks are not one text.
 import type { OutputChunk } from '../../engine/node-api/node-context.ts'
+import type { Steps } from '../../shared/time-slices.ts'
 
 /** Redacts the pieces of one text. */
 export interface RedactingTextStream {
@@ -10,6 +11,22 @@ export interface RedactingTextStream {
   end(): string
   /** Returns the rest of a text that was cut off. */
   cut(): string
+  /** `cut` in steps. */
+  cutSteps(): Steps<string>
+  /** The number of characters held back. */
+  readonly waiting: number
+}
+
+/** The stream of a text in which nothing is redacted. */
+export const UNREDACTED_TEXT_STREAM: RedactingTextStream = {
+  push: (text) => text,
+  end: () => '',
+  cut: () => '',
+  *cutSteps() {
+    yield
+    return ''
+  },
+  waiting: 0,
 }
 
 type SpeakerStreams = Record<'text' | 'thinking', RedactingTextStream>
@@ -18,6 +35,8 @@ export class ChunkRedactor {
   readonly #open: () => RedactingTextStream
   /** Streams by node and firing. */
   readonly #nodes = new Map<string, Map<object, SpeakerStreams>>()
+  /** By node, the rests of texts that were cut in advance. */
+  readonly #cuts = new Map<string, OutputChunk[]>()
 
   constructor(open: () => RedactingTextStream) {
     this.#open = open
@@ -25,7 +44,28 @@ export class ChunkRedactor {
 
   /** Nodes that may have text held back. */
   get openNodes(): readonly string[] {
-    return [...this.#nodes.keys()]
+    return [...new Set([...this.#cuts.keys(), ...this.#nodes.keys()])]
+  }
+
+  /** The number of characters that all texts hold back. */
+  get waiting(): number {
+    let waiting = 0
+    for (const speakers of this.#nodes.values())
+      for (const { text, thinking } of speakers.values()) waiting += text.waiting + thinking.waiting
+    return waiting
+  }
+
+  /** Cuts all texts off at the end of the run. `close` returns their rests. A chunk that comes late begins a text of its own. */
+  *cutSteps(): Steps<void> {
+    for (const [node_id, speakers] of [...this.#nodes]) {
+      this.#nodes.delete(node_id)
+      const rests: OutputChunk[] = []
+      this.#cuts.set(node_id, rests)
+      for (const { thinking, text } of speakers.values()) {
+        rests.push(...toTextChunks(yield* thinking.cutSteps(), true), ...toTextChunks(yield* text.cutSteps(), false))
+        yield
+      }
+    }
   }
 
   /** Adds a chunk of a firing, `speaker`, and returns the chunks to show. Chunks other than text are returned unchanged. */
@@ -42,11 +82,14 @@ export class ChunkRedactor {
   /** Returns the chunks held back of a node that has ended. They belong to firings that did not report their end, and may have been cut off. */
   close(node_id: string): OutputChunk[] {
     const speakers = this.#nodes.get(node_id)?.values() ?? []
+    const cut = this.#cuts.get(node_id) ?? []
     this.#nodes.delete(node_id)
-    return [...speakers].flatMap(({ thinking, text }) => [
+    this.#cuts.delete(node_id)
+    const rests = [...speakers].flatMap(({ thinking, text }) => [
       ...toTextChunks(thinking.cut(), true),
       ...toTextChunks(text.cut(), false),
     ])
+    return [...cut, ...rests]
   }
 
   #streamsOf(node_id: string, speaker: object): SpeakerStreams {

@@ -160,6 +160,24 @@ export class JobRun {
 
   #onEnded(outcome: RunOutcome): void {
     this.#stopTimers()
+    const { outputs, isActive } = this.#parts
+    const cutting = isActive() ? outputs.cutHeldBack(this.recorder) : null
+    if (!cutting) this.#settle(outcome)
+    else
+      void cutting.then(
+        () => this.#settle(outcome),
+        (cause) => this.#onUnwritable(cause, outcome),
+      )
+  }
+
+  /** What was held back cannot be published: the job fails without it. */
+  #onUnwritable(cause: unknown, outcome: RunOutcome): void {
+    this.fail(this.#parts.outputs.createUnwritableEnding(cause))
+    this.#reportEnd(outcome)
+  }
+
+  /** Publishes what was held back, and prepares the result. The job may have left this process. */
+  #settle(outcome: RunOutcome): void {
     const { row, outputs } = this.#parts
     const isActive = this.#parts.isActive()
     if (isActive && (outcome.status !== 'suspended' || row.status === 'cancel_requested')) this.recorder.settle()

@@ -10,6 +10,7 @@ import { ServiceError } from '../../errors.ts'
 import { setValueText } from '../../events/stored-event-codec.ts'
 import type { EventBody, EventFrame, JobFrame } from '../../events/types.ts'
 import { type Log, logNodeFailure } from '../../log.ts'
+import type { Steps } from '../../shared/time-slices.ts'
 import type { EventWithFrame } from '../journal/entry.ts'
 import type { PublishedOutputValue } from '../outputs/publication.ts'
 import { ChunkRedactor, type RedactingTextStream } from './chunk-redactor.ts'
@@ -83,6 +84,10 @@ interface RecordedOutput {
 export interface RunRecorder extends RunObserver {
   /** Publishes the held back output values and chunks at the end of the run. */
   settle(): void
+  /** The number of characters of chunks that are held back. */
+  readonly undecided: number
+  /** Cuts the held back chunks off, so that `settle` finds their rests ready. */
+  cutSteps(): Steps<void>
   /** The output events that `settle` would publish, for later. It is called once, after which the run publishes nothing more. */
   takeRemainingOutputs(): EventWithFrame[]
 }
@@ -137,6 +142,10 @@ export function createRunRecorder(job: RunRecorderSink, log: Log): RunRecorder {
   }
   return {
     backlog: () => job.backlog?.() ?? null,
+    get undecided() {
+      return chunks.waiting
+    },
+    cutSteps: () => chunks.cutSteps(),
     settle() {
       for (const node_id of new Set([...chunks.openNodes, ...outputs.keys()])) close(node_id, false)
     },

@@ -82,7 +82,12 @@ export class EagerSecretReplacer {
    * anyway, the rest of that secret is dropped.
    */
   end(): string {
-    return this.waiting === 0 ? '' : runToCompletion(this.#scan('', 'missing'))
+    return runToCompletion(this.endSteps())
+  }
+
+  /** Like `end`, if much is held. The caller finishes all steps before the next call. */
+  *endSteps(): Steps<string> {
+    return this.waiting === 0 ? '' : yield* this.#scan('', 'missing')
   }
 
   #mayBeginIn(text: string): boolean {

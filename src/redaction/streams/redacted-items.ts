@@ -59,6 +59,11 @@ export class RedactedItems {
     return this.#takeRest(this.#stream.cut())
   }
 
+  /** Like `cut`, if much is held. The caller finishes all steps before the next call. */
+  *cutSteps(): Steps<string[]> {
+    return this.#takeRest(yield* this.#stream.cutSteps())
+  }
+
   #takeRest(text: string): string[] {
     this.#redacted += text
     const ready = [...this.#takeUnchanged(), ...this.#takeAllChanged()]

@@ -58,6 +58,11 @@ export class RedactedStream {
     return this.#takeRest(this.#replacer.push('', 'missing'), 'missing')
   }
 
+  /** Like `cut`, if much is held. The caller finishes all steps before the next call. */
+  *cutSteps(): Steps<string> {
+    return this.#takeRest(yield* this.#replacer.pushSteps('', 'missing'), 'missing')
+  }
+
   #takeRest(shown: string, rest: Continuation): string {
     const output = this.#half_character + this.#redactCredentials(shown, rest)
     this.#credentials = INITIAL_CREDENTIAL_STATE

@@ -5,6 +5,7 @@ import { NodeError } from '../../../src/engine/node-api/node-error.ts'
 import { noServices } from '../../../src/engine/node-api/services/no-services.ts'
 import { executePlan } from '../../../src/engine/runtime/execution.ts'
 import { ServiceError } from '../../../src/errors.ts'
+import { UNREDACTED_TEXT_STREAM } from '../../../src/jobs/run/chunk-redactor.ts'
 import { createRunRecorder } from '../../../src/jobs/run/recorder.ts'
 import type { Log } from '../../../src/log.ts'
 import { graph, node, planOf } from '../../engine/kit.ts'
@@ -19,7 +20,7 @@ const job = {
   publishRest: () => [],
   redact: <T>(value: T) => value,
   redactMessage: (text: string) => text,
-  textStream: () => ({ push: (text: string) => text, end: () => '', cut: () => '' }),
+  textStream: () => UNREDACTED_TEXT_STREAM,
   unwritable() {},
 }
 
