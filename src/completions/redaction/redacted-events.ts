@@ -123,7 +123,7 @@ export class RedactedEvents implements AnswerStreamSource {
     if (isLongJson(event)) yield
     const isSuspect = mayHideSecret(event, this.#redactor)
     if (isLongJson(event)) yield
-    if (data.trim() === '[DONE]') this.#endTexts()
+    if (data.trim() === '[DONE]') yield* this.#endTexts()
     const chunk = yield* parseChunkSteps(data)
     const pieces = chunk ? yield* collectTextsSteps(chunk) : []
     for (const piece of pieces) {
@@ -203,14 +203,15 @@ export class RedactedEvents implements AnswerStreamSource {
 
   *#end(): Steps<string | null> {
     this.#over = true
-    this.#endTexts()
+    yield* this.#endTexts()
     return (yield* this.#release()) || null
   }
 
   /** Ends all texts. Held text after the last piece becomes an event of its own. */
-  #endTexts(): void {
+  *#endTexts(): Steps<void> {
     for (const [key, text] of this.#texts) {
-      const rest = text.end()
+      const rest = yield* text.endSteps()
+      yield
       const choice = rest === '' ? null : createTextChoice(key, rest)
       if (!choice) continue
       const chunk = redactModelValue({ ...this.#head, choices: [choice] }, this.#redactor)

@@ -63,10 +63,10 @@ export class StreamedChoiceText {
   }
 
   /** Ends the text. Returns the text to show after all pieces. */
-  end(): string {
+  *endSteps(): Steps<string> {
     const given = this.#unescaper?.end() ?? ''
     this.#original += given
-    const rest = this.#tail.push(given) + this.#tail.end()
+    const rest = (yield* this.#tail.pushSteps(given)) + (yield* this.#tail.endSteps())
     if (this.#waiting_pieces.length === 0) return rest
     this.#redacted += rest
     this.release()
