@@ -15,8 +15,11 @@ import type { ActiveJournal } from '../journal/active-journal.ts'
 import type { RedactingTextStream } from '../run/chunk-redactor.ts'
 import type { RunRecorder, RunRecorderSink } from '../run/recorder.ts'
 import { isLargeResult, LargeValuePreparer, type PreparedResult, type ResultValues } from './large-value-preparer.ts'
-import { MUCH_UNDECIDED, OutputPublication, type OutputPublisher, type PublishedOutputValue } from './publication.ts'
+import { OutputPublication, type OutputPublisher, type PublishedOutputValue } from './publication.ts'
 import { buildResultManifest, collectOutputValues } from './result-manifest.ts'
+
+/** More characters that are held back are cut off in time slices: with very many similar secrets, each takes dozens of microseconds. */
+const MUCH_HELD_BACK = 1_024
 
 export interface JobOutputsParts {
   readonly row: JobTable
@@ -139,7 +142,7 @@ export class JobOutputs implements RunRecorderSink {
    * Null where little is held back.
    */
   cutHeldBack(recorder: RunRecorder): Promise<void> | null {
-    if (this.#publication.undecided + recorder.undecided <= MUCH_UNDECIDED) return null
+    if (this.#publication.undecided + recorder.undecided <= MUCH_HELD_BACK) return null
     return this.#parts.context.slices.run(this.#parts.user, this.#cutSteps(recorder))
   }
 

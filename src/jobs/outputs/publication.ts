@@ -110,7 +110,7 @@ function checkJsonBytes(bytes: number, of: string, most: number): void {
 /** At most this many texts of a stream are held back as the possible beginning of a secret. When they turn out to be none, all are published at once. */
 const MOST_WAITING = 5_000
 /** More undecided characters are redacted in steps, since each character may take microseconds. */
-export const MUCH_UNDECIDED = 4_096
+const MUCH_UNDECIDED = 4_096
 
 function createTooManyWaitingError(): NodeError {
   const most = MOST_WAITING.toLocaleString('en')
