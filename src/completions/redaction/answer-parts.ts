@@ -35,23 +35,24 @@ export async function* redactAnswerParts(
   { redactor, slices, user }: PartRedaction,
 ): AsyncGenerator<AnswerPart, void, void> {
   const texts = new AnswerTexts(redactor)
+  const runInSlices = (steps: Steps<string>) => slices.run(user, steps)
   const turns = slices.turnsOf(user)
   let isOver = false
   try {
     for await (const part of parts) {
       if (part.type === 'end') {
         isOver = true
-        yield* texts.endTexts()
+        yield* texts.endTexts(runInSlices)
       }
       const isLong = measurePart(part) + texts.countWaiting(part) > LONG_PART_LENGTH
       const shown = isLong ? await slices.run(user, texts.redactSteps(part)) : await redactShortPart(texts, part, turns)
       if (shown) yield shown
     }
   } catch (error) {
-    if (!isOver) yield* texts.endTexts()
+    if (!isOver) yield* texts.endTexts(runInSlices)
     throw error
   }
-  if (!isOver) yield* texts.endTexts()
+  if (!isOver) yield* texts.endTexts(runInSlices)
 }
 
 /** One turn of the event loop may have many short parts: when the owner's slice is used up, the next part waits. */
@@ -96,9 +97,10 @@ class AnswerTexts {
     return text === '' ? null : { ...part, text }
   }
 
-  *endTexts(): Generator<AnswerPart, void, void> {
+  /** Ends all texts. Held text is ended in time slices. */
+  async *endTexts(runInSlices: (steps: Steps<string>) => Promise<string>): AsyncGenerator<AnswerPart, void, void> {
     for (const { tail, last } of this.#replacers.values()) {
-      const text = tail.end()
+      const text = tail.waiting > 0 ? await runInSlices(tail.endSteps()) : tail.end()
       if (text === '') continue
       if (last.type === 'tool_call') yield { type: 'tool_call', index: last.index, arguments: text }
       else yield { ...last, text }

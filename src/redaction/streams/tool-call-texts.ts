@@ -3,7 +3,7 @@
 import { JsonUnescaper } from '../json-unescaper.ts'
 import type { EagerSecretReplacer } from './eager-secret-replacer.ts'
 
-export type StreamedTextRedactor = Pick<EagerSecretReplacer, 'waiting' | 'push' | 'pushSteps' | 'end'>
+export type StreamedTextRedactor = Pick<EagerSecretReplacer, 'waiting' | 'push' | 'pushSteps' | 'end' | 'endSteps'>
 
 /** Redacts the arguments of one call. `isCustom` means that they are not JSON. */
 export function createArgumentsRedactor(tail: EagerSecretReplacer, isCustom: boolean): StreamedTextRedactor {
@@ -16,6 +16,9 @@ export function createArgumentsRedactor(tail: EagerSecretReplacer, isCustom: boo
     push: (piece) => tail.push(unescaper.push(piece)),
     pushSteps: (piece) => tail.pushSteps(unescaper.push(piece)),
     end: () => tail.push(unescaper.end()) + tail.end(),
+    *endSteps() {
+      return (yield* tail.pushSteps(unescaper.end())) + (yield* tail.endSteps())
+    },
   }
 }
 
