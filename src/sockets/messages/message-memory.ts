@@ -1,6 +1,6 @@
 // Reserves memory for a large message, from before most of it is read until it is parsed. The length of an incoming message is unknown, so a large
 // message reserves the maximum.
-import type { FairMemoryAccount } from '../payloads/fair-memory-account.ts'
+import type { FairMemoryAccount } from '../../payloads/fair-memory-account.ts'
 
 /** Bytes up to which a message is not counted: more than the system delivers at once. */
 const UNCOUNTED_BYTES = 131_072
