@@ -26,7 +26,8 @@ import { CALL_NOT_OPEN, type ToolOutcome } from '../tools/call-executor.ts'
 import type { ServerToolResolver } from '../tools/server-tools.ts'
 import { type ChosenTool, resolveTurnToolsSteps } from '../tools/turn-tools.ts'
 import { PendingMessage, PendingMessages } from './pending-messages.ts'
-import { Turn, type TurnParts } from './turn.ts'
+import { Turn } from './turn.ts'
+import type { TurnParts } from './turn-context.ts'
 import { UnfinishedTurns } from './unfinished-turns.ts'
 
 export interface TurnServiceParts extends TurnParts {
