@@ -31,11 +31,8 @@ import { allowCrossOriginUse, setSecurityHeaders } from './pipeline/security-hea
 import { isBodyForwarded, isSwitchedOff, listServedOperations } from './pipeline/served-operations.ts'
 import { authorizeSignedUrl, isSignable } from './pipeline/signed-urls.ts'
 import { simplifyOpenaiProblems } from './pipeline/validation/openai-problems.ts'
-import {
-  createRequestValidators,
-  type RequestValidators,
-  type ValidRequest,
-} from './pipeline/validation/request-validators.ts'
+import { createRequestValidators, type RequestValidators } from './pipeline/validation/request-validators.ts'
+import type { ValidRequest } from './pipeline/validation/valid-request.ts'
 
 const MISSING_HOST_MESSAGE = 'The request has no Host header. HTTP/1.1 requires one.'
 
