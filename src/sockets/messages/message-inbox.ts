@@ -30,7 +30,7 @@ interface ReceivedMessage {
 }
 
 /** The connection whose commands are executed. */
-export interface InboxConnection extends CommandConnection {
+interface InboxConnection extends CommandConnection {
   /** Whether the socket is neither closed nor closing. */
   readonly isOpen: boolean
   cut(code: number, reason: string): void
