@@ -43,10 +43,12 @@ export async function createServer(config: Config, overrides: ServerOverrides = 
     stopping.abort()
     await stack.disposeAsync()
   }
+  let log: Log | null = null
   try {
     const address = { url: '' }
     const publicUrl = () => config.public_url ?? address.url
     const foundation = composeFoundation(config, overrides, { stack, stopping: stopping.signal, publicUrl })
+    log = foundation.log
     const database = await openDatabase(foundation)
     const context = await startServer(foundation, database, address).catch((error) => {
       throw explainByFault(error, database)
@@ -55,7 +57,8 @@ export async function createServer(config: Config, overrides: ServerOverrides = 
     const { url } = address
     return { url, context, close: (ms = DRAIN_MS) => close(ms), [Symbol.asyncDispose]: () => close(0) }
   } catch (error) {
-    await release()
+    // The caller is told why the start failed, whatever follows from it.
+    await release().catch((fault) => log?.error({ err: fault }, 'what a failed start had made could not be released'))
     throw error
   }
 }

@@ -1,5 +1,5 @@
-// Composes the services of a server, part by part. What the parts make is released in the reverse order: the order of the calls below is also the order
-// of the end. Transports end first, then what they call, then what that writes to.
+// Composes the services of a server, part by part. What is made last is released first, so the calls below also fix the order of the end: transports
+// end first, then what they call, then what that writes to.
 import type { Server } from 'node:http'
 import type { AppContext } from '../context.ts'
 import { registerJobMetrics } from '../jobs/metrics.ts'

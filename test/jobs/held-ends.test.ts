@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
 import type { NodeType } from '../../src/engine/node-api/node-type.ts'
+import { OutputPublication } from '../../src/jobs/outputs/publication.ts'
 import { RedactedItems } from '../../src/redaction/streams/redacted-items.ts'
 import { RedactedStream } from '../../src/redaction/streams/redacted-stream.ts'
 import { graph, node, output, sink, source, testType, value } from '../engine/kit.ts'
@@ -114,6 +115,25 @@ describe('a text that a run holds back at its end', () => {
       event.type === 'output_update' ? [event.value] : [],
     )
     assert.equal(texts.join(''), '[redacted]')
+  })
+
+  test('that cannot be published lets the job fail, and frees its slot', async (t) => {
+    await using server = await startGated({ environment: { ...environment, SVC_MAX_CONCURRENT_JOBS: '1' } })
+    const pushed = t.mock.method(RedactedItems.prototype, 'push').mock
+    const job = submit(server, { graph: streamed, acceptsStreamInput: true })
+    assert.equal(job.inputs!.pushInput('in', 'a'.repeat(100)), 'ok')
+    await until('the outputs to hold the piece', () => pushed.callCount() === OUTPUTS.length)
+    const broken = t.mock.method(OutputPublication.prototype, 'end', () => {
+      throw new Error('This cannot be published.')
+    })
+    job.cancel()
+    await job.settled()
+    broken.mock.restore()
+    const { row } = await server.context.runs.jobs.get(OWNER, job.row.id)
+    assert.equal(row.status, 'failed')
+    const next = submit(server, { graph: graph([source('in', 'x'), sink('out')], ['in.output->out.value']) })
+    await next.settled()
+    assert.equal((await server.context.runs.jobs.get(OWNER, next.row.id)).row.status, 'completed')
   })
 
   test('that cannot be cut off lets the job fail', async (t) => {

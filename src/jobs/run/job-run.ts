@@ -170,21 +170,31 @@ export class JobRun {
       )
   }
 
-  /** What was held back cannot be published: the job fails without it. */
+  /** What was held back cannot be published: the job fails without it. A job that has left this process continues later. */
   #onUnwritable(cause: unknown, outcome: RunOutcome): void {
-    this.fail(this.#parts.outputs.createUnwritableEnding(cause))
+    const { outputs, isActive } = this.#parts
+    if (isActive()) this.fail(outputs.createUnwritableEnding(cause))
     this.#reportEnd(outcome)
   }
 
-  /** Publishes what was held back, and prepares the result. The job may have left this process. */
   #settle(outcome: RunOutcome): void {
+    let preparing: Promise<void> | null
+    try {
+      preparing = this.#publishRest(outcome)
+    } catch (cause) {
+      return this.#onUnwritable(cause, outcome)
+    }
+    if (preparing) void this.#awaitResult(preparing).then(() => this.#reportEnd(outcome))
+    else this.#reportEnd(outcome)
+  }
+
+  /** Publishes what was held back, and prepares the result. The job may have left this process. */
+  #publishRest(outcome: RunOutcome): Promise<void> | null {
     const { row, outputs } = this.#parts
     const isActive = this.#parts.isActive()
     if (isActive && (outcome.status !== 'suspended' || row.status === 'cancel_requested')) this.recorder.settle()
     const completes = isActive && outcome.status === 'completed' && !this.#fatalEnding
-    const preparing = completes ? outputs.prepareResult() : null
-    if (preparing) void this.#awaitResult(preparing).then(() => this.#reportEnd(outcome))
-    else this.#reportEnd(outcome)
+    return completes ? outputs.prepareResult() : null
   }
 
   /** Waits for a prepared result. A result that is too large fails the job. */
