@@ -108,6 +108,22 @@ describe('an opaque token', () => {
     assert.equal(at.idp.most_at_once, 128 + 64)
   })
 
+  test('is looked up for a request at once, though its recheck waits for a place', async () => {
+    await using at = await scene()
+    const tokens = Array.from({ length: 65 }, (_, n) => at.idp.opaque({ id: `user-${n}` }))
+    const release = at.idp.hold()
+    const rechecks = tokens.map((token) => at.recheckFrom('198.51.100.0', token))
+    await until('the questions', () => at.idp.requests.user === 64)
+    const request = at.askFrom('198.51.100.0', tokens[64]!)
+    await until('the question of the request', () => at.idp.requests.user === 65)
+    release()
+    assert.equal(told(await request), 'user user-64')
+    assert.deepEqual(
+      (await Promise.all(rechecks)).map(told),
+      tokens.map((_, n) => `user user-${n}`),
+    )
+  })
+
   test('is refused if the server’s own key is wrong, which is logged once', async () => {
     await using at = await scene()
     const refuse = async (count: number) => {

@@ -100,7 +100,7 @@ describe('svc conformance server', () => {
 
   test('waits for rare events if --patience allows it', async () => {
     const { text } = await judged([], ['--only', 'server.socket.keep-alive', '--patience', '20'])
-    assert.match(text, /^skip {2}.* would take \d+ more: give a longer --patience\n {6}server\.socket\.keep-alive$/m)
+    assert.match(text, /^skip {2}.* would take \d+ more: set a longer --patience\n {6}server\.socket\.keep-alive$/m)
     await assert.rejects(run(['--url', 'http://127.0.0.1:9', '--patience', 'x']), /--patience takes seconds/)
   })
 

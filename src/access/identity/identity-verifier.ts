@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts'
 import type { Platform } from '../../platform.ts'
 import type { IdentityVerdict, TokenVerifiers } from '../authentication-rules.ts'
 import type { CallerFacts } from '../rate-limiter.ts'
-import { RECHECK } from './lookup-quota.ts'
+import { RECHECK, RecheckQueue } from './lookup-quota.ts'
 import type { IdentityDependencies, ProviderEndpoint } from './provider-client.ts'
 import { createJwtVerifier, createOpaqueTokenVerifier, isJwtFormat } from './token-verifiers.ts'
 import { hashToken, IdentityVerdictCache } from './verdict-cache.ts'
@@ -78,12 +78,27 @@ export function createIdentityVerifier(
       pendingLookups.delete(digest)
     }
   }
+  const startLookUp = (token: string, digest: string, now: number, caller: CallerFacts): Promise<IdentityVerdict> => {
+    const lookup = lookUp(token, digest, now, caller)
+    pendingLookups.set(digest, lookup)
+    return lookup
+  }
+  const rechecks = new RecheckQueue()
+  /** Only the recheck waits for its place. A request with the same token joins the lookup once it has begun. */
+  const recheck = async (token: string, digest: string, caller: CallerFacts): Promise<IdentityVerdict> => {
+    await rechecks.acquire()
+    try {
+      const now = platform.now()
+      return cache.get(digest, now) ?? (await startLookUp(token, digest, now, caller))
+    } finally {
+      rechecks.release()
+    }
+  }
   return (token, now, caller) => {
     const digest = hashToken(token)
     const known = cache.get(digest, now)
     if (known) return known
-    const lookup = pendingLookups.get(digest) ?? lookUp(token, digest, now, caller)
-    pendingLookups.set(digest, lookup)
-    return lookup
+    if (caller.is_recheck && !isJwtFormat(token)) return recheck(token, digest, caller)
+    return pendingLookups.get(digest) ?? startLookUp(token, digest, now, caller)
   }
 }

@@ -20,11 +20,10 @@ export type LookupCaller = string | null | typeof RECHECK
 export class LookupQuota {
   readonly #openByCaller = new Map<string, number>()
   #open = 0
-  readonly #rechecks = new RecheckQueue()
 
-  /** Whether another lookup may start; then `release` must follow. A recheck always may, but perhaps later. */
-  acquire(caller: LookupCaller): boolean | Promise<boolean> {
-    if (caller === RECHECK) return this.#rechecks.acquire()
+  /** Whether another lookup may start; then `release` must follow. A recheck has a place in the `RecheckQueue`. */
+  acquire(caller: LookupCaller): boolean {
+    if (caller === RECHECK) return true
     const open = this.#countOpen(caller)
     if (this.#open >= MAX_OPEN || open >= MAX_OPEN_PER_CALLER) return false
     this.#open++
@@ -33,7 +32,7 @@ export class LookupQuota {
   }
 
   release(caller: LookupCaller): void {
-    if (caller === RECHECK) return this.#rechecks.release()
+    if (caller === RECHECK) return
     this.#open--
     if (caller === null) return
     const open = this.#countOpen(caller) - 1
@@ -46,14 +45,14 @@ export class LookupQuota {
   }
 }
 
-class RecheckQueue {
+/** The places of rechecks. */
+export class RecheckQueue {
   #open = 0
   readonly #waiting: (() => void)[] = []
 
-  async acquire(): Promise<true> {
+  async acquire(): Promise<void> {
     if (this.#open < MAX_OPEN_RECHECKS) this.#open++
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    return true
   }
 
   /** Hands the place to the recheck that has waited longest. */

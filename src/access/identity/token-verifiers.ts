@@ -122,7 +122,7 @@ export function createOpaqueTokenVerifier(
     return { identified: { principal }, ends: Number.POSITIVE_INFINITY }
   }
   return async (token, caller) => {
-    if (!(await quota.acquire(caller))) return IDENTITY_UNAVAILABLE
+    if (!quota.acquire(caller)) return IDENTITY_UNAVAILABLE
     try {
       const verdict = await lookUpUser(token)
       outage.reportRecovery()

@@ -44,8 +44,8 @@ export class NeedsCollector {
   readonly #turns: AbortableTimeSlices
   readonly #most: number
   #count = 0
-  /** For each workflow: the nodes that have to be visited for every unit. */
-  readonly #revisited = new Map<readonly NodeView[], readonly NodeView[]>()
+  /** For each graph and workflow: the nodes that have to be visited for every unit. Two workflows may have equal graphs. */
+  readonly #revisited = new Map<readonly NodeView[], Map<string, readonly NodeView[]>>()
   /** The input nodes whose default was searched for references. */
   readonly #readInputs = new Set<NodeView>()
 
@@ -59,7 +59,8 @@ export class NeedsCollector {
   async collect({ root, units }: CallGraph): Promise<void> {
     for (const unit of units) {
       const prefix = unit === root ? '' : `${unit.workflow_id}/`
-      const revisited = this.#revisited.get(unit.views)
+      const workflows = this.#revisited.get(unit.views) ?? new Map<string, readonly NodeView[]>()
+      const revisited = workflows.get(unit.workflow_id)
       const revisit: NodeView[] = []
       for (const view of revisited ?? unit.views) {
         if (this.#turns.over) await this.#turns.next()
@@ -67,7 +68,7 @@ export class NeedsCollector {
         await this.#collectNode(unit, view, prefix, revisited === undefined)
         if (!this.isComplete) return
       }
-      if (!revisited) this.#revisited.set(unit.views, revisit)
+      if (!revisited) this.#revisited.set(unit.views, workflows.set(unit.workflow_id, revisit))
     }
   }
 

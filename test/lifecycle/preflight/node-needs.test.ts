@@ -50,6 +50,16 @@ async function collected(units: readonly WorkflowUnit[], most?: number) {
 }
 
 describe('the needs of nodes', () => {
+  test('are listed for each of two workflows with equal graphs', async () => {
+    const views = [viewOf('ask', builtinRegistry.get('human.Approval')!, 'x')]
+    const units = ['root', 'b', 'c'].map((workflow_id) => ({ ...unitOf(views, null), workflow_id }))
+    const { collector } = await collected(units)
+    assert.deepEqual(
+      collector.nodes.map(({ qualified_id }) => qualified_id),
+      ['ask', 'b/ask', 'c/ask'],
+    )
+  })
+
   test('are asked for once, and again for each way to call the workflow only where its inputs decide on them', async () => {
     const asked: string[] = []
     const type: NodeType = {
