@@ -25,6 +25,8 @@ export function renderGuideIndex(): Promise<string> {
 
 /** A page by its name, such as `models`, or null if there is none. Its URL is `/docs/guide/{name}`. */
 export async function findGuidePage(name: string): Promise<string | null> {
+  const known = name === INDEX ? undefined : renderedPages.get(name)
+  if (known) return known
   const groups = listGuidePages(await readSource(INDEX))
   const isListed = groups.some(({ pages }) => pages.some((page) => page.name === name))
   return isListed ? remember(name, () => renderGuidePage(name, '', '../')) : null
