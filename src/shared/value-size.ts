@@ -4,18 +4,23 @@
 const RANGE_BUDGET = 4_096
 const CHARACTERS = 64
 
-/** The rest of `budget` after counting every value in `value`; negative once it is used up. */
-function remainingBudget(value: unknown, budget: number): number {
+/** Deeper values count as large, so that counting needs little of the stack. */
+const DEEPEST_SMALL = 256
+
+/** The rest of `budget` after counting every value in `value`; negative once it is used up, or if the value is too deep. */
+function remainingBudget(value: unknown, budget: number, depth = 0): number {
   budget--
   if (typeof value === 'string') return budget - Math.floor(value.length / CHARACTERS)
   if (typeof value !== 'object' || value === null) return budget
   if (value instanceof Uint8Array) return budget - value.length
+  if (depth === DEEPEST_SMALL) return -1
   if (Array.isArray(value)) {
-    for (let at = 0; at < value.length && budget >= 0; at++) budget = remainingBudget(value[at], budget)
+    for (let at = 0; at < value.length && budget >= 0; at++) budget = remainingBudget(value[at], budget, depth + 1)
     return budget
   }
   for (const key in value) {
-    budget = remainingBudget((value as Record<string, unknown>)[key], budget - Math.floor(key.length / CHARACTERS))
+    const left = budget - Math.floor(key.length / CHARACTERS)
+    budget = remainingBudget((value as Record<string, unknown>)[key], left, depth + 1)
     if (budget < 0) break
   }
   return budget

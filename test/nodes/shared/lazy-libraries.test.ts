@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { createLazyGetter } from '../../../src/nodes/shared/lazy-libraries.ts'
 
 const REGISTRY = new URL('../../../src/nodes/registry.ts', import.meta.url).href
-const SERVICES = new URL('../../../src/services.ts', import.meta.url).href
+const SERVICES = new URL('../../../src/composition/node-services.ts', import.meta.url).href
 
 /** The packages and Node modules that a process has loaded after it imported these modules. */
 async function readBy(...modules: string[]): Promise<{ packages: string[]; builtins: string[] }> {
