@@ -88,7 +88,7 @@ async function notKnown(scene: Scene, path: string, body?: unknown): Promise<str
   const { job_id, error } = await overHttp(scene, path, body)
   const { type, message } = error as ErrorBody['error']
   assert.equal(type, 'outcome_unknown')
-  assert.match(message, /not known/)
+  assert.match(message, /unknown whether/)
   return job_id
 }
 
@@ -109,7 +109,7 @@ const DOORS: Readonly<Record<string, (scene: Scene) => Promise<string>>> = {
     client.command('run_job', { graph: plain })
     const frame = await client.next({ error: 'unavailable' })
     assert.equal(frame.code, 'OUTCOME_UNKNOWN')
-    assert.match(String(frame.message), /not known/)
+    assert.match(String(frame.message), /unknown whether/)
     // Nothing terminal is told of a job that may live.
     assert.deepEqual(client.of(frame.job_id!), [frame])
     return frame.job_id!
