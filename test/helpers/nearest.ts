@@ -5,6 +5,7 @@ import { existsSync, globSync } from 'node:fs'
 
 /** Folders of tests by the prefix of a changed path. The first match counts. Otherwise `src/<folder>` belongs to `test/<folder>`. */
 const NEAR: readonly (readonly [RegExp, string | null])[] = [
+  [/^spec\/guide\//, 'test/guide'],
   [/^(spec|generated|src\/codegen|codegen\.config)/, 'test/contract'],
   [/^src\/contract\//, 'test/contract-diff'],
   [/^test\/(browser|generators|local)\//, null],

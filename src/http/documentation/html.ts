@@ -1,4 +1,5 @@
 // HTML as text, in which values are escaped unless they are HTML already.
+import { escapeMarkup } from '../../shared/markup-escape.ts'
 
 /** A piece of HTML. */
 export class Html {
@@ -19,10 +20,5 @@ export function html(texts: TemplateStringsArray, ...values: readonly HtmlValue[
 function toText(value: HtmlValue): string {
   if (value instanceof Html) return value.text
   if (typeof value === 'object') return value.map(({ text }) => text).join('')
-  return escapeHtml(String(value))
-}
-
-/** `text` as it may stand between tags and in quoted attributes. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return escapeMarkup(String(value))
 }

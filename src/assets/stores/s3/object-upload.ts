@@ -3,11 +3,12 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
+import { escapeMarkup } from '../../../shared/markup-escape.ts'
 import type { ObjectHandle } from '../local-object-store.ts'
 import type { Bucket } from './bucket.ts'
 import { BucketError } from './bucket-error.ts'
 import { type BucketRequest, type BucketRequestBody, readBodyText } from './connection.ts'
-import { elementText, escapeXml } from './xml.ts'
+import { elementText } from './xml.ts'
 
 export interface UploadSizes {
   /** Larger objects are uploaded in parts. */
@@ -144,7 +145,7 @@ async function completeUpload(
   parts: readonly UploadedPart[],
 ): Promise<void> {
   const list = parts.map(
-    ({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
+    ({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${escapeMarkup(etag)}</ETag></Part>`,
   )
   const xml = Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`)
   const body = { bytes: singleChunk(xml), length: xml.length, sha256: createHash('sha256').update(xml).digest('hex') }

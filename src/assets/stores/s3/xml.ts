@@ -42,7 +42,3 @@ function unescapeXml(text: string): string {
     return code > LAST_CHARACTER ? NO_CHARACTER : String.fromCodePoint(code)
   })
 }
-
-export function escapeXml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
-}
