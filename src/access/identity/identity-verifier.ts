@@ -39,7 +39,8 @@ async function wait(ms: number, stopping: AbortSignal | null): Promise<void> {
 
 /**
  * Verifies tokens by the provider at `url`, for which `key` identifies this server. A cached verdict is returned at once, any other as a promise. The
- * promise settles within `timeout_ms`, or twice that and two seconds while the provider's keys change.
+ * promise settles within `timeout_ms`, or twice that and two seconds while the provider's keys change. A recheck may wait for its
+ * place before.
  */
 export function createIdentityVerifier(
   { url, key }: { readonly url: string; readonly key: string },
