@@ -31,10 +31,10 @@ export type IdentityVerdict =
 
 /** Verifiers of each kind of token. Each returns the principal at `now` (milliseconds), or null if the token is not valid. */
 export interface TokenVerifiers {
-  /** `ntk_…` */
-  accessToken(token: string, now: number): Principal | null
+  /** `ntk_…`. Returns at once if the row of the token is cached. */
+  accessToken(token: string, now: number): Principal | null | Promise<Principal | null>
   /** `nta_…` */
-  mcpToken(token: string, now: number): Principal | null
+  mcpToken(token: string, now: number): Principal | null | Promise<Principal | null>
   /** `nda_…` */
   appSession(token: string, now: number): Principal | null
   /** Tokens without a prefix, signed by this service. */
@@ -62,7 +62,17 @@ export function resolvePrincipal(
   now: number,
 ): AuthVerdict | Promise<AuthVerdict> {
   const verdict = facts.token === null ? null : resolveByOwnToken(facts, facts.token, tokens, now)
-  if (verdict) return verdict
+  if (verdict instanceof Promise) return verdict.then((own) => own ?? resolveByMode(facts, settings, tokens, now))
+  return verdict ?? resolveByMode(facts, settings, tokens, now)
+}
+
+/** The verdict on a caller without a valid token of this service. */
+function resolveByMode(
+  facts: RequestFacts,
+  settings: AuthenticationSettings,
+  tokens: TokenVerifiers,
+  now: number,
+): AuthVerdict | Promise<AuthVerdict> {
   if (settings.identity_provider) return resolveByIdentity(facts, settings, tokens, now)
   return (
     resolveByLocalTrust(facts, settings) ??
@@ -76,29 +86,22 @@ function resolveByOwnToken(
   token: string,
   tokens: TokenVerifiers,
   now: number,
-): AuthVerdict | null {
-  if (token.startsWith('nta_')) {
-    const principal = path === '/mcp' && transport === 'http' ? tokens.mcpToken(token, now) : MISPLACED
-    return toFinalVerdict(principal, token, tokens, now)
-  }
-  if (token.startsWith('nda_')) {
-    const principal = path === '/ws' && transport === 'socket' ? tokens.appSession(token, now) : MISPLACED
-    return toFinalVerdict(principal, token, tokens, now)
-  }
-  const principal = token.startsWith('ntk_') ? tokens.accessToken(token, now) : tokens.delegatedToken(token, now)
-  return principal && admitPrincipal(principal)
+): AuthVerdict | null | Promise<AuthVerdict | null> {
+  const final = (principal: Principal | null) =>
+    principal ? admitPrincipal(principal) : refuseCaller(INVALID_TOKEN, tokenRefusalCause(token, tokens, now))
+  if (token.startsWith('nta_'))
+    return path === '/mcp' && transport === 'http' ? afterwards(tokens.mcpToken(token, now), final) : MISPLACED
+  if (token.startsWith('nda_'))
+    return path === '/ws' && transport === 'socket' ? final(tokens.appSession(token, now)) : MISPLACED
+  const found = token.startsWith('ntk_') ? tokens.accessToken(token, now) : tokens.delegatedToken(token, now)
+  return afterwards(found, (principal) => principal && admitPrincipal(principal))
 }
 
-const MISPLACED = 'misplaced'
+const MISPLACED = refuseCaller(INVALID_TOKEN, 'token_rejected')
 
-function toFinalVerdict(
-  principal: Principal | null | typeof MISPLACED,
-  token: string,
-  tokens: TokenVerifiers,
-  now: number,
-): AuthVerdict {
-  if (principal === MISPLACED) return refuseCaller(INVALID_TOKEN, 'token_rejected')
-  return principal ? admitPrincipal(principal) : refuseCaller(INVALID_TOKEN, tokenRefusalCause(token, tokens, now))
+/** Continues at once with a value that is there. */
+function afterwards<T, To>(value: T | Promise<T>, next: (value: T) => To): To | Promise<To> {
+  return value instanceof Promise ? value.then(next) : next(value)
 }
 
 function tokenRefusalCause(token: string, tokens: TokenVerifiers, now: number): RefusalCause {
@@ -140,7 +143,7 @@ function resolveByIdentity(
     return resolveByLocalTrust(facts, settings) ?? refuseCaller(rejected, rejectionCause(rejected, token, tokens, now))
   }
   const identified = tokens.identity(token, now, facts)
-  return identified instanceof Promise ? identified.then(verdictOf) : verdictOf(identified)
+  return afterwards(identified, verdictOf)
 }
 
 /** A token that the provider does not know may be an expired delegated token. */

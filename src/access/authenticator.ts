@@ -31,13 +31,18 @@ export function createAuthenticator(
       )
     }
     try {
-      return resolvePrincipal(facts, settings, tokens, platform.now())
+      const verdict = resolvePrincipal(facts, settings, tokens, platform.now())
+      return verdict instanceof Promise ? verdict.catch(handleReadError) : verdict
     } catch (error) {
-      // A database that cannot be read says nothing about a token.
-      if (isUnavailableError(error)) return AUTH_UNAVAILABLE
-      throw error
+      return handleReadError(error)
     }
   }
+}
+
+/** A database that cannot be read says nothing about a token. */
+function handleReadError(error: unknown): AuthVerdict {
+  if (isUnavailableError(error)) return AUTH_UNAVAILABLE
+  throw error
 }
 
 function isUnloggedHeader(name: string | null, loggedHeaders: ReadonlySet<string>): name is string {

@@ -9,11 +9,11 @@ import { createTokenServices, createTokenVerifiers } from '../access/tokens/toke
 import type { Foundation } from './foundation.ts'
 import type { Storage } from './storage.ts'
 
-export async function composeAccess(foundation: Foundation, { store, vault }: Storage): Promise<AccessServices> {
+export async function composeAccess(foundation: Foundation, { catalogue, vault }: Storage): Promise<AccessServices> {
   const { config, overrides, platform, log, own_requests, stack, publicUrl } = foundation
   const identity = await createIdentityCheck(foundation)
   const audit = stack.use(new AuditLog(log, config))
-  const tokens = createTokenServices(config, { store, platform, log, vault, publicUrl })
+  const tokens = createTokenServices(config, { catalogue, platform, log, vault, publicUrl })
   stack.use(tokens.access)
   const authenticate = createAuthenticator(config, createTokenVerifiers(config, tokens, identity), { log, platform })
   return {

@@ -25,7 +25,7 @@ export async function composeServices(foundation: Foundation, database: Database
   const { config, log, metrics, own_requests, platform, schedulers, stack, stopping } = foundation
   const storage = await composeStorage(foundation, database)
   const model_calls = composeModelCalls(foundation, storage)
-  const users = composeUsers(foundation, storage, model_calls.providers)
+  const users = await composeUsers(foundation, storage, model_calls.providers)
   const billing = composeBilling(foundation, model_calls, users)
   const logFailure = (detail: string) => log.error({ detail }, 'work on a file failed')
   const node_services = stack.use(createNodeServiceFactory(config, model_calls.calls, logFailure, own_requests))

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ObjectStores, openObjectStores } from '../assets/store-factory.ts'
+import { type Catalogue, SqliteCatalogue } from '../db/catalogue.ts'
 import { readOrCreateDatabaseName } from '../db/database-metadata.ts'
 import { openServerStore } from '../db/files/compaction.ts'
 import { acquireDatabaseLock, openDataFolder } from '../db/files/data-folder.ts'
@@ -30,6 +31,7 @@ export interface Database {
 
 export interface Storage {
   readonly store: Store
+  readonly catalogue: Catalogue
   readonly vault: Vault
   /** Cursors of lists that are ordered by key. */
   readonly cursors: SealedCursors
@@ -70,5 +72,6 @@ export async function composeStorage(foundation: Foundation, database: Database)
   const owner = await readOrCreateDatabaseName(store, platform)
   const spilled = stack.use(new SpilledValueStore(files_dir, store, platform))
   const object_stores = stack.use(await openObjectStores(files_dir, { storage, owner, platform, log }))
-  return { store, vault, cursors: new SealedCursors(vault.cipher('cursors')), spilled, object_stores }
+  const cursors = new SealedCursors(vault.cipher('cursors'))
+  return { store, catalogue: new SqliteCatalogue(store), vault, cursors, spilled, object_stores }
 }

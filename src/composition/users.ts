@@ -13,14 +13,15 @@ import type { Storage } from './storage.ts'
 /** The owner of the secrets of the environment. */
 const OPERATOR: OwnerScope = { user_id: LOCAL_USER, workspace_id: null }
 
-export function composeUsers(
+export async function composeUsers(
   { config, platform, redactor, log, registry }: Foundation,
-  { store, vault }: Storage,
+  { store, catalogue, vault }: Storage,
   providers: ProviderRegistry,
-): UserServices {
+): Promise<UserServices> {
   const types = listSettingDefinitions(config.job_timeout_seconds)
   const secrets = new SecretService({
     store,
+    catalogue,
     vault,
     redactor,
     platform,
@@ -31,9 +32,9 @@ export function composeUsers(
       user_id === OPERATOR.user_id && workspace_id === OPERATOR.workspace_id ? config.secrets : {},
   })
   // The redactor must know the secrets before anything stored is logged.
-  secrets.load()
+  await secrets.load()
   // The redactor adds these secrets for everybody, since no user may see them. For the local user, streamed text waits while it could be the start of
   // a secret.
   for (const secret of Object.values(config.secrets)) redactor.add(secret, ownerScopeKey(OPERATOR))
-  return { settings: new SettingsService({ store, platform, types }), secrets, redactor, vault }
+  return { settings: await SettingsService.open({ catalogue, platform, types }), secrets, redactor, vault }
 }

@@ -1,9 +1,9 @@
 // Rows of access tokens (`ntk_…`), one statement per function. The callers decide what a token permits.
 import { sql } from 'kysely'
+import { changeRows, type StatementSteps, selectRow, selectRows } from './catalogue.ts'
 import { type OwnerScope, ownerCondition } from './owner-scope.ts'
 import type { AccessTokenTable } from './schema.ts'
 import { statement } from './statement.ts'
-import type { Tx } from './store.ts'
 
 const insert = statement<AccessTokenTable>()((db, p) =>
   db.insertInto('access_token').values({
@@ -62,22 +62,22 @@ const updateLastUse = statement<{ id: string; at: string }>()((db, p) =>
     .where(sql<boolean>`ifnull(last_used_at, '') < ${p('at')}`),
 )
 
-export function insertAccessToken(tx: Tx, row: AccessTokenTable): void {
-  tx.run(insert, row)
+export function* insertAccessToken(row: AccessTokenTable): StatementSteps<void> {
+  yield* changeRows(insert, row)
 }
 
 /** The token with this id, of any owner, for the check of a received token. */
-export function findAccessToken(tx: Tx, id: string): AccessTokenTable | undefined {
-  return tx.get(selectById, { id })
+export function findAccessToken(id: string): StatementSteps<AccessTokenTable | undefined> {
+  return selectRow(selectById, { id })
 }
 
 /** All tokens of the owner, the newest first. */
-export function listAccessTokens(tx: Tx, { user_id, workspace_id }: OwnerScope): AccessTokenTable[] {
-  return tx.all(selectOwned, { user_id, workspace_id })
+export function listAccessTokens({ user_id, workspace_id }: OwnerScope): StatementSteps<AccessTokenTable[]> {
+  return selectRows(selectOwned, { user_id, workspace_id })
 }
 
-export function countAccessTokens(tx: Tx, { user_id, workspace_id }: OwnerScope): number {
-  return tx.get(countOwned, { user_id, workspace_id })?.count ?? 0
+export function* countAccessTokens({ user_id, workspace_id }: OwnerScope): StatementSteps<number> {
+  return (yield* selectRow(countOwned, { user_id, workspace_id }))?.count ?? 0
 }
 
 /**
@@ -85,17 +85,17 @@ export function countAccessTokens(tx: Tx, { user_id, workspace_id }: OwnerScope)
  * never leaves a token in use.
  * @throws DATA_DAMAGED if this token is damaged: its row cannot be removed, and may come back with a backup
  */
-export function deleteAccessToken(tx: Tx, { user_id, workspace_id }: OwnerScope, id: string): boolean {
-  if (tx.run(removeOwned, { user_id, workspace_id, id }) > 0) return true
-  findAccessToken(tx, id)
+export function* deleteAccessToken({ user_id, workspace_id }: OwnerScope, id: string): StatementSteps<boolean> {
+  if ((yield* changeRows(removeOwned, { user_id, workspace_id, id })) > 0) return true
+  yield* findAccessToken(id)
   return false
 }
 
 /** Removes the owner's tokens that have expired at `now`. */
-export function deleteExpiredAccessTokens(tx: Tx, { user_id, workspace_id }: OwnerScope, now: string): void {
-  tx.run(removeExpired, { user_id, workspace_id, now })
+export function* deleteExpiredAccessTokens({ user_id, workspace_id }: OwnerScope, now: string): StatementSteps<void> {
+  yield* changeRows(removeExpired, { user_id, workspace_id, now })
 }
 
-export function recordAccessTokenUse(tx: Tx, id: string, at: string): void {
-  tx.run(updateLastUse, { id, at })
+export function* recordAccessTokenUse(id: string, at: string): StatementSteps<void> {
+  yield* changeRows(updateLastUse, { id, at })
 }

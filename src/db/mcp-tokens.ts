@@ -1,7 +1,7 @@
 // Rows of the access tokens of the MCP OAuth flow (`nta_…`), one statement per function.
+import { changeRows, type StatementSteps, selectRow } from './catalogue.ts'
 import type { McpTokenTable } from './schema.ts'
 import { statement } from './statement.ts'
-import type { Tx } from './store.ts'
 
 const insert = statement<McpTokenTable>()((db, p) =>
   db.insertInto('mcp_token').values({
@@ -31,21 +31,21 @@ const removeExpired = statement<{ now: string; limit: number }>()((db, p) =>
     ),
 )
 
-export function insertMcpToken(tx: Tx, row: McpTokenTable): void {
-  tx.run(insert, row)
+export function* insertMcpToken(row: McpTokenTable): StatementSteps<void> {
+  yield* changeRows(insert, row)
 }
 
 /** The token with this id, of any owner, for the check of a received token. */
-export function findMcpToken(tx: Tx, id: string): McpTokenTable | undefined {
-  return tx.get(selectById, { id })
+export function findMcpToken(id: string): StatementSteps<McpTokenTable | undefined> {
+  return selectRow(selectById, { id })
 }
 
 /** Whether there was such a token. */
-export function deleteMcpToken(tx: Tx, id: string): boolean {
-  return tx.run(remove, { id }) > 0
+export function* deleteMcpToken(id: string): StatementSteps<boolean> {
+  return (yield* changeRows(remove, { id })) > 0
 }
 
 /** Removes at most `limit` tokens that have expired at `now`. */
-export function deleteExpiredMcpTokens(tx: Tx, now: string, limit: number): void {
-  tx.run(removeExpired, { now, limit })
+export function* deleteExpiredMcpTokens(now: string, limit: number): StatementSteps<void> {
+  yield* changeRows(removeExpired, { now, limit })
 }

@@ -1,9 +1,9 @@
 // Secrets of users, by owner and name, with encrypted values. Callers decrypt them.
 
+import { changeRows, isRowSound, type StatementSteps, selectRow, selectRows } from './catalogue.ts'
 import type { OwnerScope } from './owner-scope.ts'
 import type { UserSecretTable } from './schema.ts'
 import { statement } from './statement.ts'
-import type { Tx } from './store.ts'
 
 interface OwnerColumns {
   user_id: string
@@ -88,44 +88,53 @@ const remove = statement<OwnerColumns & { name: string }>()((db, p) =>
 export type StoredUserSecret = Pick<UserSecretTable, 'body' | 'updated_at'>
 
 /** A damaged secret is never used, so another damaged row does not keep a name from being unknown. @throws DATA_DAMAGED if this secret is damaged */
-export function findUserSecret(tx: Tx, owner: OwnerScope, name: string): StoredUserSecret | undefined {
-  return tx.get(select, { ...toOwnerColumns(owner), name })
+export function findUserSecret(owner: OwnerScope, name: string): StatementSteps<StoredUserSecret | undefined> {
+  return selectRow(select, { ...toOwnerColumns(owner), name })
 }
 
 /** The same, but a damaged secret has a value that cannot be decrypted, so that it can be set again. */
-export function findUserSecretOrDamaged(tx: Tx, owner: OwnerScope, name: string): StoredUserSecret | undefined {
-  const row = tx.get(selectUnverified, { ...toOwnerColumns(owner), name })
-  return row && withoutDamagedValue(tx, row)
+export function* findUserSecretOrDamaged(
+  owner: OwnerScope,
+  name: string,
+): StatementSteps<StoredUserSecret | undefined> {
+  const row = yield* selectRow(selectUnverified, { ...toOwnerColumns(owner), name })
+  return row && (yield* withoutDamagedValue(row))
 }
 
-function withoutDamagedValue(tx: Tx, row: UserSecretTable): UserSecretTable {
-  return tx.isSound('user_secret', row) ? row : { ...row, body: new Uint8Array() }
+function* withoutDamagedValue(row: UserSecretTable): StatementSteps<UserSecretTable> {
+  return (yield* isRowSound('user_secret', row)) ? row : { ...row, body: new Uint8Array() }
 }
 
 /** The names of an owner's secrets in order, and when each was set. */
-export function listUserSecretNames(tx: Tx, owner: OwnerScope): Pick<UserSecretTable, 'name' | 'updated_at'>[] {
-  return tx.all(list, toOwnerColumns(owner))
+export function listUserSecretNames(owner: OwnerScope): StatementSteps<Pick<UserSecretTable, 'name' | 'updated_at'>[]> {
+  return selectRows(list, toOwnerColumns(owner))
 }
 
 /** The number of an owner's other secrets, and the total bytes of their encrypted values. */
-export function measureOtherUserSecrets(tx: Tx, owner: OwnerScope, name: string): { count: number; bytes: number } {
-  const { count, bytes } = tx.get(others, { ...toOwnerColumns(owner), name })!
+export function* measureOtherUserSecrets(
+  owner: OwnerScope,
+  name: string,
+): StatementSteps<{ count: number; bytes: number }> {
+  const { count, bytes } = (yield* selectRow(others, { ...toOwnerColumns(owner), name }))!
   return { count, bytes: bytes ?? 0 }
 }
 
-/** The secrets of all owners, grouped by owner; only one owner's are in memory at a time. A damaged secret has a value that cannot be decrypted. */
-export function* iterateUserSecrets(tx: Tx): Iterable<UserSecretTable> {
-  for (const owner of tx.all(owners, {})) for (const row of tx.all(owned, owner)) yield withoutDamagedValue(tx, row)
+/** The owners that have secrets, in order. */
+export function listSecretOwners(): StatementSteps<OwnerColumns[]> {
+  return selectRows(owners, {})
 }
 
-export function listAllUserSecrets(tx: Tx): UserSecretTable[] {
-  return [...iterateUserSecrets(tx)]
+/** The secrets of one owner, by name. A damaged secret has a value that cannot be decrypted. */
+export function* listUserSecrets(owner: OwnerColumns): StatementSteps<UserSecretTable[]> {
+  const secrets: UserSecretTable[] = []
+  for (const row of yield* selectRows(owned, owner)) secrets.push(yield* withoutDamagedValue(row))
+  return secrets
 }
 
-export function putUserSecret(tx: Tx, row: UserSecretTable): void {
-  tx.run(upsert, row)
+export function* putUserSecret(row: UserSecretTable): StatementSteps<void> {
+  yield* changeRows(upsert, row)
 }
 
-export function deleteUserSecret(tx: Tx, owner: OwnerScope, name: string): void {
-  tx.run(remove, { ...toOwnerColumns(owner), name })
+export function* deleteUserSecret(owner: OwnerScope, name: string): StatementSteps<void> {
+  yield* changeRows(remove, { ...toOwnerColumns(owner), name })
 }

@@ -1,9 +1,9 @@
 // Settings that users have changed, by owner and name. Callers know what a value means.
 
+import { changeRows, isRowSound, type StatementSteps, selectRows } from './catalogue.ts'
 import type { OwnerScope } from './owner-scope.ts'
 import type { UserSettingTable } from './schema.ts'
 import { statement } from './statement.ts'
-import type { Tx } from './store.ts'
 
 const all = statement('unverified')((db) => db.selectFrom('user_setting').selectAll())
 
@@ -25,16 +25,22 @@ const remove = statement<{ user_id: string; workspace: string; name: string }>()
     .where('name', '=', p('name')),
 )
 
+/** A setting; the value of a damaged row is null. */
+type StoredUserSetting = Omit<UserSettingTable, 'value'> & { value: string | null }
+
 /** The settings of all owners; the value of a damaged row is null. */
-export function listAllUserSettings(tx: Tx): (Omit<UserSettingTable, 'value'> & { value: string | null })[] {
-  return tx.all(all, {}).map((row) => (tx.isSound('user_setting', row) ? row : { ...row, value: null }))
+export function* listAllUserSettings(): StatementSteps<StoredUserSetting[]> {
+  const settings: StoredUserSetting[] = []
+  for (const row of yield* selectRows(all, {}))
+    settings.push((yield* isRowSound('user_setting', row)) ? row : { ...row, value: null })
+  return settings
 }
 
-export function putUserSetting(tx: Tx, row: UserSettingTable): void {
-  tx.run(upsert, row)
+export function* putUserSetting(row: UserSettingTable): StatementSteps<void> {
+  yield* changeRows(upsert, row)
 }
 
 /** The setting has its default again. */
-export function deleteUserSetting(tx: Tx, { user_id, workspace_id }: OwnerScope, name: string): void {
-  tx.run(remove, { user_id, workspace: workspace_id ?? '', name })
+export function* deleteUserSetting({ user_id, workspace_id }: OwnerScope, name: string): StatementSteps<void> {
+  yield* changeRows(remove, { user_id, workspace: workspace_id ?? '', name })
 }

@@ -1,6 +1,7 @@
 // SecretService stores the secrets of users encrypted, gives them to the nodes of their owner by name, and never shows them. The redactor
 // knows every value, from the start of the process or from the moment the value is set.
 import type { Secret } from '../../generated/types.ts'
+import { type Catalogue, runStatements } from '../db/catalogue.ts'
 import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
 import type { UserSecretTable } from '../db/schema.ts'
 import { rowSealContext, USER_SECRET_COLUMN } from '../db/sealed-columns.ts'
@@ -9,8 +10,9 @@ import {
   deleteUserSecret,
   findUserSecret,
   findUserSecretOrDamaged,
-  iterateUserSecrets,
+  listSecretOwners,
   listUserSecretNames,
+  listUserSecrets,
   measureOtherUserSecrets,
   putUserSecret,
   type StoredUserSecret,
@@ -34,6 +36,8 @@ const SEAL_BYTES = 33
 const MOST_CACHED_KEYS = 10_000
 
 export interface SecretServiceParts {
+  readonly catalogue: Catalogue
+  /** Values are read at once: preflights and calls of models cannot wait for them yet. */
   readonly store: Store
   readonly vault: Vault
   readonly redactor: Redactor
@@ -59,51 +63,53 @@ export class SecretService {
   }
 
   /** Adds all stored secrets to the redactor. Must be called before anything is served. */
-  load(): void {
-    const { store, vault, redactor, log } = this.#parts
+  async load(): Promise<void> {
+    const { catalogue, vault, redactor, log } = this.#parts
     let [damaged, secrets] = [0, 0]
-    let last: { user_id: string; cipher: Cipher } | null = null
-    store.read((tx) => {
-      for (const { user_id, workspace, name, body } of iterateUserSecrets(tx)) {
+    let last = null as { user_id: string; cipher: Cipher } | null
+    for (const owner of await catalogue.read(listSecretOwners)) {
+      const { user_id, workspace } = owner
+      for (const { name, body } of await catalogue.read(() => listUserSecrets(owner))) {
         const keys: SecretKey = [user_id, workspace, name]
-        // The rows of a user are adjacent, so each key is derived once: that takes most of the time.
+        // The workspaces of a user are adjacent, so each key is derived once: that takes most of the time.
         if (last?.user_id !== user_id) last = { user_id, cipher: USER_SECRET_COLUMN.cipher(vault, keys) }
         const value = openWithCipher(last.cipher, keys, body)
         secrets++
         if (value === null) damaged++
         else redactor.add(value, ownerScopeKey({ user_id, workspace_id: workspace === '' ? null : workspace }))
       }
-    })
+    }
     if (damaged > 0) log.error({ damaged, secrets }, 'stored secrets cannot be read: they must be set again')
   }
 
   /** Lists the secrets of the owner, and the names that the service knows, by name. */
-  list(owner: OwnerScope): Secret[] {
-    const { store, purposes } = this.#parts
-    const set = new Map(store.read((tx) => listUserSecretNames(tx, owner)).map((row) => [row.name, row.updated_at]))
+  async list(owner: OwnerScope): Promise<Secret[]> {
+    const { catalogue, purposes } = this.#parts
+    const rows = await catalogue.read(() => listUserSecretNames(owner))
+    const set = new Map(rows.map((row) => [row.name, row.updated_at]))
     const names = new Set([...set.keys(), ...Object.keys(this.#parts.operatorSecrets(owner)), ...purposes.keys()])
     return [...names].sort().map((name) => this.#toRecord(owner, name, set.get(name) ?? null))
   }
 
-  get(owner: OwnerScope, name: string): Secret {
-    const row = this.#parts.store.read((tx) => findUserSecret(tx, owner, name))
+  async get(owner: OwnerScope, name: string): Promise<Secret> {
+    const row = await this.#parts.catalogue.read(() => findUserSecret(owner, name))
     return this.#toRecord(owner, name, row?.updated_at ?? null)
   }
 
   /** Sets or replaces a secret. @throws CONFLICT if the owner would have too many */
   async put(owner: OwnerScope, name: string, value: string): Promise<Secret> {
-    const { store, vault, redactor, platform } = this.#parts
+    const { catalogue, vault, redactor, platform } = this.#parts
     const keys = secretKeyOf(owner, name)
     const body = USER_SECRET_COLUMN.cipher(vault, keys).seal(Buffer.from(value), rowSealContext(keys))
     const row = toRow(keys, body, platform.timestamp())
     // The value has to be redacted everywhere before it can be read.
     redactor.add(value, ownerScopeKey(owner))
     try {
-      const before = await store.write((tx) => {
-        const others = measureOtherUserSecrets(tx, owner, name)
+      const before = await catalogue.write(function* () {
+        const others = yield* measureOtherUserSecrets(owner, name)
         requireWithinBounds(others.count + 1, others.bytes - others.count * SEAL_BYTES + body.length - SEAL_BYTES)
-        const present = findUserSecretOrDamaged(tx, owner, name)
-        putUserSecret(tx, row)
+        const present = yield* findUserSecretOrDamaged(owner, name)
+        yield* putUserSecret(row)
         return present
       })
       this.#retire(owner, keys, before)
@@ -119,9 +125,9 @@ export class SecretService {
    * @throws DATA_DAMAGED if the name or the owner of the row is damaged
    */
   async delete(owner: OwnerScope, name: string): Promise<boolean> {
-    const before = await this.#parts.store.write((tx) => {
-      const present = findUserSecretOrDamaged(tx, owner, name) ?? findUserSecret(tx, owner, name)
-      deleteUserSecret(tx, owner, name)
+    const before = await this.#parts.catalogue.write(function* () {
+      const present = (yield* findUserSecretOrDamaged(owner, name)) ?? (yield* findUserSecret(owner, name))
+      yield* deleteUserSecret(owner, name)
       return present
     })
     this.#retire(owner, secretKeyOf(owner, name), before)
@@ -149,7 +155,7 @@ export class SecretService {
   }
 
   #findRow(owner: OwnerScope, name: string): StoredUserSecret | undefined {
-    return this.#parts.store.read((tx) => findUserSecretOrDamaged(tx, owner, name))
+    return this.#parts.store.read((tx) => runStatements(tx, findUserSecretOrDamaged(owner, name)))
   }
 
   #toRecord(owner: OwnerScope, name: string, updated_at: string | null): Secret {

@@ -1,8 +1,8 @@
 // SettingsService stores the settings that users changed, and resolves the values that apply to them. definitions.ts lists the settings.
 import type { Setting } from '../../generated/types.ts'
+import type { Catalogue } from '../db/catalogue.ts'
 import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
 import type { UserSettingTable } from '../db/schema.ts'
-import type { Store } from '../db/store.ts'
 import { deleteUserSetting, listAllUserSettings, putUserSetting } from '../db/user-settings.ts'
 import { type Problem, ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
@@ -19,7 +19,7 @@ import {
 export type SettingChanges = Readonly<Record<string, SettingValue>>
 
 export interface SettingsServiceParts {
-  readonly store: Store
+  readonly catalogue: Catalogue
   readonly platform: Platform
   readonly types: ReadonlyMap<string, SettingDefinition>
 }
@@ -32,9 +32,18 @@ export class SettingsService {
   /** The stored settings that cannot be read, by owner and name. They must be set again. */
   readonly #damaged = new Set<string>()
 
-  constructor(parts: SettingsServiceParts) {
+  private constructor(parts: SettingsServiceParts) {
     this.#parts = parts
-    for (const row of parts.store.read(listAllUserSettings)) {
+  }
+
+  static async open(parts: SettingsServiceParts): Promise<SettingsService> {
+    const service = new SettingsService(parts)
+    await service.#load()
+    return service
+  }
+
+  async #load(): Promise<void> {
+    for (const row of await this.#parts.catalogue.read(listAllUserSettings)) {
       if (row.value === null) this.#damaged.add(ownerScopeKey(toScope(row), row.name))
       else this.#cacheChanges(toScope(row), { [row.name]: JSON.parse(row.value) as SettingValue })
     }
@@ -59,10 +68,10 @@ export class SettingsService {
       })
     }
     const updated_at = this.#parts.platform.timestamp()
-    await this.#parts.store.write((tx) => {
+    await this.#parts.catalogue.write(function* () {
       for (const [name, value] of Object.entries(changes)) {
-        if (value === null) deleteUserSetting(tx, owner, name)
-        else putUserSetting(tx, { ...toScopeColumns(owner), name, value: JSON.stringify(value), updated_at })
+        if (value === null) yield* deleteUserSetting(owner, name)
+        else yield* putUserSetting({ ...toScopeColumns(owner), name, value: JSON.stringify(value), updated_at })
       }
     })
     this.#cacheChanges(owner, changes)

@@ -7,6 +7,7 @@ import {
   type TokenServices,
   type TokenSettings,
 } from '../../src/access/tokens/token-services.ts'
+import { SqliteCatalogue } from '../../src/db/catalogue.ts'
 import type { Store } from '../../src/db/store.ts'
 import { createLog } from '../../src/log.ts'
 import { type Platform, systemPlatform } from '../../src/platform.ts'
@@ -60,7 +61,7 @@ export function tokensOver(store: Store, { settings = LOCAL_MODE, platform = clo
   const vault = new Vault(Buffer.from(given.master ?? 'a master key of one test'))
   const publicUrl = given.publicUrl ?? (() => 'https://svc.example')
   const tokens: TokenServices = createTokenServices(settings, {
-    store,
+    catalogue: new SqliteCatalogue(store),
     platform,
     vault,
     log: createLog('silent'),

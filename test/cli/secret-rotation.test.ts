@@ -9,10 +9,10 @@ import { runBackupCommand } from '../../src/cli/backup/backup-command.ts'
 import { runRestoreCommand } from '../../src/cli/backup/restore-command.ts'
 import { runCheckCommand } from '../../src/cli/check.ts'
 import { rotateMasterKey } from '../../src/cli/master-key-rotation.ts'
+import { SqliteCatalogue } from '../../src/db/catalogue.ts'
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import { StoredKeyFingerprints } from '../../src/db/sealed-columns.ts'
 import { Store, type StoreOptions } from '../../src/db/store.ts'
-import { listAllUserSecrets } from '../../src/db/user-secrets.ts'
 import { createLog } from '../../src/log.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
@@ -24,6 +24,7 @@ import { readKeyId, type Vault } from '../../src/vault/vault.ts'
 import { refreshChecksums } from '../helpers/checksums.ts'
 import { FolderCopies } from '../helpers/folder.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
+import { readAllUserSecrets } from '../helpers/store.ts'
 import { LOCAL, OTHERS } from '../settings/kit.ts'
 import { command } from './stored.ts'
 
@@ -47,7 +48,14 @@ function open(folder: string, options: StoreOptions = {}): Promise<Store> {
 }
 
 function secretsIn(store: Store, vault: Vault, redactor = new Redactor()): SecretService {
-  const parts = { store, vault, redactor, platform: systemPlatform(), log: createLog('silent') }
+  const parts = {
+    store,
+    catalogue: new SqliteCatalogue(store),
+    vault,
+    redactor,
+    platform: systemPlatform(),
+    log: createLog('silent'),
+  }
   return new SecretService({ ...parts, operatorSecrets: () => ({}), provider_keys: {}, purposes: new Map() })
 }
 
@@ -72,7 +80,7 @@ async function readable(folder: string): Promise<void> {
   const { vault } = await openVault(folder, null, new StoredKeyFingerprints(store))
   const redactor = new Redactor()
   const secrets = secretsIn(store, vault, redactor)
-  secrets.load()
+  await secrets.load()
   for (const owner of OWNERS)
     for (const name of NAMES) {
       assert.equal(secrets.value(owner, name), valueFor(owner, name))
@@ -82,7 +90,7 @@ async function readable(folder: string): Promise<void> {
 
 /** The number of keys under which the values are encrypted. */
 function keysIn(store: Store): number {
-  return new Set(store.read(listAllUserSecrets).map(({ body }) => readKeyId(body))).size
+  return new Set(readAllUserSecrets(store).map(({ body }) => readKeyId(body))).size
 }
 
 async function refused(run: () => Promise<unknown>, message: RegExp): Promise<void> {
@@ -95,11 +103,11 @@ describe('secrets of users', () => {
       {
         await using store = await open(folder)
         const before = new Map(
-          store.read(listAllUserSecrets).map((row) => [JSON.stringify([row.user_id, row.workspace, row.name]), row]),
+          readAllUserSecrets(store).map((row) => [JSON.stringify([row.user_id, row.workspace, row.name]), row]),
         )
         const { rows, damaged, done } = await rotateMasterKey(store, folder, FILE_KEYS, NEVER)
         assert.deepEqual([rows, damaged, done], [OWNERS.length * NAMES.length, 0, true])
-        for (const row of store.read(listAllUserSecrets)) {
+        for (const row of readAllUserSecrets(store)) {
           const old = before.get(JSON.stringify([row.user_id, row.workspace, row.name]))!
           assert.notEqual(readKeyId(row.body), readKeyId(old.body))
           assert.equal(row.updated_at, old.updated_at, 'nobody has set it anew')
@@ -174,7 +182,7 @@ describe('secrets of users', () => {
           type: 'unknown_secret',
           message: /cannot be read\. Set it again/,
         })
-        assert.equal(secrets.get(owner, name).is_set, true)
+        assert.equal((await secrets.get(owner, name)).is_set, true)
         await secrets.put(owner, name, 'set again')
         assert.equal(secrets.value(owner, name), 'set again')
       }

@@ -9,6 +9,7 @@ import type { Health, JobSnapshot, RunResult, Workflow } from '../../generated/t
 import { deleteAccessToken, findAccessToken, insertAccessToken } from '../../src/db/access-tokens.ts'
 import { findOwnedObject, putObject } from '../../src/db/assets/objects.ts'
 import { findOwnedAsset, findOwnedAssetByStorageKey, insertAsset, type NewAsset } from '../../src/db/assets/rows.ts'
+import { runStatements } from '../../src/db/catalogue.ts'
 import { openReadOnlyConnection } from '../../src/db/connection.ts'
 import { readGraphText, saveGraph } from '../../src/db/graphs.ts'
 import { DatabaseHealth } from '../../src/db/health/database-health.ts'
@@ -356,8 +357,8 @@ describe('a row whose owner or key is damaged', () => {
       insertAsset(tx, asset)
       putObject(tx, { ...object, expires_at: null, created_at: AT, updated_at: AT })
       saveIdempotencyKey(tx, OWNER, { key: 'k', request_sha256: 'x', job_key: 1, created_at: AT })
-      insertAccessToken(tx, { ...token, expires_at: null, last_used_at: null })
-      putUserSecret(tx, secret)
+      runStatements(tx, insertAccessToken({ ...token, expires_at: null, last_used_at: null }))
+      runStatements(tx, putUserSecret(secret))
       insertSpilledValue(tx, { content_key: 'v', job_key: 1, size: 1, sha256: 'x' })
     })
   }
@@ -377,9 +378,12 @@ describe('a row whose owner or key is damaged', () => {
     'asset by its key': ["update asset set user_id = '3'", (tx) => findOwnedAssetByStorageKey(tx, OWNER, '1/a.txt')],
     object: ["update object set user_id = '3'", (tx) => findOwnedObject(tx, OWNER, '1/o')],
     submission: ["update idempotency_key set key = 'j'", (tx) => findIdempotentJob(tx, OWNER, 'k', '')],
-    token: ["update access_token set id = 'j'", (tx) => findAccessToken(tx, 'i')],
-    secret: ["update user_secret set name = 'KEX'", (tx) => findUserSecret(tx, OWNER, 'KEY')],
-    'secret of its owner': ["update user_secret set user_id = '3'", (tx) => findUserSecret(tx, OWNER, 'KEY')],
+    token: ["update access_token set id = 'j'", (tx) => runStatements(tx, findAccessToken('i'))],
+    secret: ["update user_secret set name = 'KEX'", (tx) => runStatements(tx, findUserSecret(OWNER, 'KEY'))],
+    'secret of its owner': [
+      "update user_secret set user_id = '3'",
+      (tx) => runStatements(tx, findUserSecret(OWNER, 'KEY')),
+    ],
     value: ["update spilled_value set content_key = 'w'", (tx) => isSpilledValueStored(tx, 'v')],
   }
 
@@ -411,13 +415,19 @@ describe('a row whose owner or key is damaged', () => {
       (tx) => findOwnedJob(tx, { user_id: '4', workspace_id: null }, 'j'),
     ],
     'an unknown job': ["update job set user_id = '3'", (tx) => findOwnedJob(tx, OWNER, 'i')],
-    'an unknown token': ["update access_token set id = 'j'", (tx) => findAccessToken(tx, 'k')],
-    'an unknown secret': ["update user_secret set name = 'KEX'", (tx) => findUserSecret(tx, OWNER, 'OTHER')],
+    'an unknown token': ["update access_token set id = 'j'", (tx) => runStatements(tx, findAccessToken('k'))],
+    'an unknown secret': [
+      "update user_secret set name = 'KEX'",
+      (tx) => runStatements(tx, findUserSecret(OWNER, 'OTHER')),
+    ],
     'the secret of another owner': [
       "update user_secret set name = 'KEX'",
-      (tx) => findUserSecret(tx, { user_id: '4', workspace_id: null }, 'KEY'),
+      (tx) => runStatements(tx, findUserSecret({ user_id: '4', workspace_id: null }, 'KEY')),
     ],
-    'a deleted token': ["update access_token set id = 'j'", (tx) => deleteAccessToken(tx, OWNER, 'k') || undefined],
+    'a deleted token': [
+      "update access_token set id = 'j'",
+      (tx) => runStatements(tx, deleteAccessToken(OWNER, 'k')) || undefined,
+    ],
   }
 
   for (const [what, [damage, read]] of Object.entries(OTHERS))

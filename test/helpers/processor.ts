@@ -50,3 +50,13 @@ export function leastProcessorMs(enough: number, work: () => void): number {
   }
   return least
 }
+
+/** As `leastProcessorMs`, for work that settles later. */
+export async function leastSettledMs(enough: number, work: () => unknown): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let tries = 0; least >= enough && tries < TRIES; tries++) {
+    const took = await settledMs(work)
+    least = Math.min(least, took < enough ? took : took / slowness())
+  }
+  return least
+}

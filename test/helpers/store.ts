@@ -1,10 +1,12 @@
 // A store for one test in its own folder, and functions that add rows.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { runStatements } from '../../src/db/catalogue.ts'
 import { saveGraph } from '../../src/db/graphs.ts'
 import { insertJob } from '../../src/db/jobs/rows.ts'
-import type { JobTable, WorkflowTable } from '../../src/db/schema.ts'
+import type { JobTable, UserSecretTable, WorkflowTable } from '../../src/db/schema.ts'
 import { Store, type Tx } from '../../src/db/store.ts'
+import { listSecretOwners, listUserSecrets } from '../../src/db/user-secrets.ts'
 import {
   findWorkflowForList,
   listWorkflowPositions,
@@ -113,4 +115,10 @@ export function listedWorkflows(
 ): WorkflowTable[] {
   const { scope, after = null, limit = null } = filter
   return listWorkflowPositions(tx, scope, after, limit).flatMap(({ id }) => findWorkflowForList(tx, filter, id) ?? [])
+}
+
+export function readAllUserSecrets(store: Store): UserSecretTable[] {
+  return store.read((tx) =>
+    runStatements(tx, listSecretOwners()).flatMap((owner) => runStatements(tx, listUserSecrets(owner))),
+  )
 }

@@ -125,10 +125,10 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
       [given],
     )
     for (const owner of OTHERS) {
-      assert.deepEqual(secrets.get(owner, 'KEY'), { ...given, is_set: false })
+      assert.deepEqual(await secrets.get(owner, 'KEY'), { ...given, is_set: false })
       assert.equal(secrets.value(owner, 'KEY'), null)
       assert.deepEqual(
-        secrets.list(owner).filter(({ is_set }) => is_set),
+        (await secrets.list(owner)).filter(({ is_set }) => is_set),
         [],
       )
     }
@@ -139,7 +139,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
     assert.deepEqual((await call(server, 'GET', '/api/secrets/KEY')).body, given)
     for (const name of ['__proto__', 'constructor', 'toString']) {
       assert.equal(secrets.value(LOCAL, name), null)
-      assert.equal(secrets.get(LOCAL, name).is_set, false)
+      assert.equal((await secrets.get(LOCAL, name)).is_set, false)
     }
   })
 

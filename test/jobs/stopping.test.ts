@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { describe, test } from 'node:test'
 import { LastUsedTimes } from '../../src/access/tokens/last-used-times.ts'
+import { SqliteCatalogue } from '../../src/db/catalogue.ts'
 import { journalFolderPath } from '../../src/db/files/data-folder.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
@@ -84,7 +85,7 @@ describe('a server that stops', () => {
   test('records no use of a token in a closed store, and does not log that', async () => {
     await using opened = await openStore()
     const { log, lines } = keptLog()
-    const uses = new LastUsedTimes(opened.store, log)
+    const uses = new LastUsedTimes(new SqliteCatalogue(opened.store), log)
     uses.record('token', 1)
     await opened.store[Symbol.asyncDispose]()
     await uses.write()

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { createDecipheriv, hash, hkdfSync } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { SqliteCatalogue } from '../../src/db/catalogue.ts'
 import { type OwnerScope, ownerScopeKey } from '../../src/db/owner-scope.ts'
-import { listAllUserSecrets } from '../../src/db/user-secrets.ts'
 import { createLog } from '../../src/log.ts'
 import { builtinProvider } from '../../src/models/providers/builtin-echo.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
@@ -16,8 +16,9 @@ import { SecretService } from '../../src/settings/secret-service.ts'
 import { testType, withTypes } from '../engine/kit.ts'
 import { heldBytes } from '../helpers/heap.ts'
 import { pricedProvider } from '../helpers/priced-provider.ts'
-import { leastProcessorMs, processorMs } from '../helpers/processor.ts'
+import { leastProcessorMs, leastSettledMs, processorMs } from '../helpers/processor.ts'
 import { startServer, temporaryFolder, until } from '../helpers/server.ts'
+import { readAllUserSecrets } from '../helpers/store.ts'
 import { LOCAL, OTHERS } from './kit.ts'
 
 describe('after a restart', () => {
@@ -62,17 +63,18 @@ describe('after a restart', () => {
         )
       }
       await using server = await startServer({ data_dir })
-      assert.equal(server.context.store.read(listAllUserSecrets).length, 10_000)
+      assert.equal(readAllUserSecrets(server.context.store).length, 10_000)
       const parts = {
         ...server.context,
         ...server.context.users,
+        catalogue: new SqliteCatalogue(server.context.store),
         operatorSecrets: () => ({}),
         provider_keys: {},
         purposes: new Map(),
       }
       const load = () => new SecretService({ ...parts, redactor: new Redactor() }).load()
       const bare = leastProcessorMs(0, decipherTenThousand)
-      const least = leastProcessorMs(MOST_TIMES * bare, load)
+      const least = await leastSettledMs(MOST_TIMES * bare, load)
       assert.ok(least < MOST_TIMES * bare, `${least} ms, where deciphering alone takes ${bare} ms`)
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
@@ -108,12 +110,13 @@ test('secrets of thirty owners at their limits take less than 300 ms at a start'
     const parts = {
       ...server.context,
       ...server.context.users,
+      catalogue: new SqliteCatalogue(server.context.store),
       operatorSecrets: () => ({}),
       provider_keys: {},
       purposes: new Map(),
     }
     const load = () => new SecretService({ ...parts, redactor: new Redactor() }).load()
-    const least = leastProcessorMs(300, load)
+    const least = await leastSettledMs(300, load)
     assert.ok(least < 300, `${least} ms`)
   } finally {
     rmSync(data_dir, { recursive: true, force: true })
@@ -124,12 +127,12 @@ describe('a stored value', () => {
   test('is sealed: neither the database nor its log holds it', async () => {
     await using server = await startServer()
     await server.context.users.secrets.put(LOCAL, 'KEY', 'nobody-reads-this')
-    const [row] = server.context.store.read(listAllUserSecrets)
+    const [row] = readAllUserSecrets(server.context.store)
     assert.ok(!Buffer.from(row!.body).includes('nobody-reads-this'))
     assert.equal(row!.body.length, 'nobody-reads-this'.length + 33)
     const again = row!.body
     await server.context.users.secrets.put(LOCAL, 'KEY', 'nobody-reads-this')
-    assert.notDeepEqual(server.context.store.read(listAllUserSecrets)[0]!.body, again, 'equal values do not look equal')
+    assert.notDeepEqual(readAllUserSecrets(server.context.store)[0]!.body, again, 'equal values do not look equal')
   })
 
   test('is under a key of its user', async () => {
@@ -279,6 +282,7 @@ test('the key of a provider is the one that its owner set last', async () => {
   const secrets = new SecretService({
     ...server.context,
     ...server.context.users,
+    catalogue: new SqliteCatalogue(server.context.store),
     operatorSecrets: () => ({}),
     provider_keys: { SOME_KEY: 'of all' },
     purposes: new Map(),

@@ -9,9 +9,9 @@ import {
   insertAccessToken,
   listAccessTokens,
 } from '../../db/access-tokens.ts'
+import type { Catalogue, StatementSteps } from '../../db/catalogue.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { AccessTokenTable } from '../../db/schema.ts'
-import type { Store, Tx } from '../../db/store.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Platform } from '../../platform.ts'
@@ -21,7 +21,7 @@ import { type HashedToken, HashedTokenStore } from './hashed-tokens.ts'
 import { LastUsedTimes, minuteOf } from './last-used-times.ts'
 
 export interface AccessTokenDependencies {
-  readonly store: Store
+  readonly catalogue: Catalogue
   readonly platform: Platform
   readonly log: Log
   /** Whether a user is an administrator now. */
@@ -47,9 +47,9 @@ export class AccessTokenService implements AsyncDisposable {
 
   constructor(parts: AccessTokenDependencies) {
     this.#dependencies = parts
-    this.#lastUsedTimes = new LastUsedTimes(parts.store, parts.log)
-    this.#tokens = new HashedTokenStore('ntk', 'token', (id) => {
-      const row = parts.store.read((tx) => findAccessToken(tx, id))
+    this.#lastUsedTimes = new LastUsedTimes(parts.catalogue, parts.log)
+    this.#tokens = new HashedTokenStore('ntk', 'token', async (id) => {
+      const row = await parts.catalogue.read(() => findAccessToken(id))
       return row ? toCachedToken(row, parts.isAdministrator(row.user_id)) : null
     })
   }
@@ -65,7 +65,7 @@ export class AccessTokenService implements AsyncDisposable {
     const scopes = request.scopes ?? DEFAULT_SCOPES
     if (scopes.includes('admin') && !person.administrator)
       throw new ServiceError('FORBIDDEN', { message: 'Only an administrator can mint a token with the scope admin.' })
-    const { store, platform } = this.#dependencies
+    const { catalogue, platform } = this.#dependencies
     const created_at = platform.timestamp()
     const { id, token, digest } = this.#tokens.generate(platform)
     const row: AccessTokenTable = {
@@ -79,9 +79,9 @@ export class AccessTokenService implements AsyncDisposable {
       expires_at: request.expires_at ? parseFutureTime(request.expires_at, platform.now()) : null,
       last_used_at: null,
     }
-    await store.write((tx) => {
-      enforceTokenLimit(tx, person, created_at)
-      insertAccessToken(tx, row)
+    await catalogue.write(function* () {
+      yield* enforceTokenLimit(person, created_at)
+      yield* insertAccessToken(row)
     })
     return { ...this.#record(row), token }
   }
@@ -90,9 +90,10 @@ export class AccessTokenService implements AsyncDisposable {
    * The person's own tokens, newest first.
    * @throws FORBIDDEN for a program
    */
-  list(person: Principal): AccessToken[] {
+  async list(person: Principal): Promise<AccessToken[]> {
     requirePerson(person)
-    return this.#dependencies.store.read((tx) => listAccessTokens(tx, person)).map((row) => this.#record(row))
+    const rows = await this.#dependencies.catalogue.read(() => listAccessTokens(person))
+    return rows.map((row) => this.#record(row))
   }
 
   /**
@@ -104,14 +105,18 @@ export class AccessTokenService implements AsyncDisposable {
    */
   async revoke(person: Principal, id: string): Promise<void> {
     requirePerson(person)
-    const deleting = this.#dependencies.store.write((tx) => deleteAccessToken(tx, person, id))
+    const deleting = this.#dependencies.catalogue.write(() => deleteAccessToken(person, id))
     const existed = await deleting.finally(() => this.#tokens.invalidate(id))
     if (!existed) throw new ServiceError('NOT_FOUND', { message: 'The token does not exist.' })
   }
 
-  /** The principal of a token at `now` (milliseconds); null if the token is not valid. */
-  verify(token: string, now: number): Principal | null {
-    const cached = this.#tokens.verify(token, now)
+  /** The principal of a token at `now` (milliseconds); null if the token is not valid. Returns at once if the token is cached. */
+  verify(token: string, now: number): Principal | null | Promise<Principal | null> {
+    const found = this.#tokens.verify(token, now)
+    return found instanceof Promise ? found.then((kept) => this.#use(kept, now)) : this.#use(found, now)
+  }
+
+  #use(cached: CachedAccessToken | null, now: number): Principal | null {
     if (!cached) return null
     const minute = minuteOf(now)
     if (minute !== cached.last_used_minute) {
@@ -122,8 +127,8 @@ export class AccessTokenService implements AsyncDisposable {
   }
 
   /** Whether a token with this id is valid at `now`. */
-  isValid(id: string, now: number): boolean {
-    return this.#tokens.findValid(id, now) !== null
+  async isValid(id: string, now: number): Promise<boolean> {
+    return (await this.#tokens.findValid(id, now)) !== null
   }
 
   /** Whether a token that is not valid at `now` was valid before. */
@@ -165,10 +170,10 @@ function parseFutureTime(text: string, now: number): string {
   })
 }
 
-function enforceTokenLimit(tx: Tx, owner: OwnerScope, now: string): void {
-  if (countAccessTokens(tx, owner) < MAX_TOKENS) return
-  deleteExpiredAccessTokens(tx, owner, now)
-  if (countAccessTokens(tx, owner) < MAX_TOKENS) return
+function* enforceTokenLimit(owner: OwnerScope, now: string): StatementSteps<void> {
+  if ((yield* countAccessTokens(owner)) < MAX_TOKENS) return
+  yield* deleteExpiredAccessTokens(owner, now)
+  if ((yield* countAccessTokens(owner)) < MAX_TOKENS) return
   throw new ServiceError('CONFLICT', { message: `You have ${MAX_TOKENS} tokens. Revoke some first.` })
 }
 

@@ -31,10 +31,12 @@ export class HashedTokenStore<Kept extends HashedToken> {
   readonly #prefix: string
   readonly #noun: string
   readonly #pattern: RegExp
-  readonly #load: (id: string) => Kept | null
+  readonly #load: (id: string) => Promise<Kept | null>
   readonly #cache = new LRUCache<string, Kept>({ max: MAX_CACHED_TOKENS })
+  /** The reads of rows that are under way, by id. */
+  readonly #loads = new Map<string, Promise<Kept | null>>()
 
-  constructor(prefix: string, noun: string, load: (id: string) => Kept | null) {
+  constructor(prefix: string, noun: string, load: (id: string) => Promise<Kept | null>) {
     this.#prefix = prefix
     this.#noun = noun
     this.#pattern = new RegExp(`^${prefix}_([0-9a-f]{32})_([A-Za-z0-9_-]{43})$`)
@@ -47,44 +49,63 @@ export class HashedTokenStore<Kept extends HashedToken> {
     return { id, token: `${this.#prefix}_${id.slice(this.#noun.length + 1)}_${secret}`, digest: hashSecret(secret) }
   }
 
-  /** The stored data of a token that is genuine and has not expired at `now`. */
-  verify(token: string, now: number): Kept | null {
-    const kept = this.#findMatching(token, (id) => this.#find(id))
-    return kept && (kept.expires_at === null || now < kept.expires_at) ? kept : null
+  /** The stored data of a token that is genuine and has not expired at `now`. Returns at once if the row is cached. */
+  verify(token: string, now: number): Kept | null | Promise<Kept | null> {
+    const { id, secret } = this.#parse(token) ?? {}
+    if (id === undefined || secret === undefined) return null
+    const matching = (kept: Kept | null) => ifValid(ifSecretMatches(kept, secret), now)
+    const cached = this.#cache.get(id)
+    return cached ? matching(cached) : this.#loadOnce(id).then(matching)
   }
 
   /** Whether a token that is not valid at `now` was valid before. Reads the cache only. */
   hasExpired(token: string, now: number): boolean {
-    const kept = this.#findMatching(token, (id) => this.#cache.get(id) ?? null)
-    return kept !== null && kept.expires_at !== null && now >= kept.expires_at
+    const { id, secret } = this.#parse(token) ?? {}
+    if (id === undefined || secret === undefined) return false
+    const kept = ifSecretMatches(this.#cache.get(id) ?? null, secret)
+    return kept !== null && ifValid(kept, now) === null
   }
 
   /** The stored data of the token with this id, if it is valid at `now`. Only for ids that this service has signed: each unknown id costs a read. */
-  findValid(id: string, now: number): Kept | null {
-    const kept = this.#find(id)
-    return kept && (kept.expires_at === null || now < kept.expires_at) ? kept : null
+  async findValid(id: string, now: number): Promise<Kept | null> {
+    return ifValid(this.#cache.get(id) ?? (await this.#loadOnce(id)), now)
   }
 
-  #findMatching(token: string, find: (id: string) => Kept | null): Kept | null {
+  #parse(token: string): { id: string; secret: string } | null {
     const [, key, secret] = this.#pattern.exec(token) ?? []
-    if (key === undefined || secret === undefined) return null
-    const kept = find(`${this.#noun}_${key}`)
-    return isSameDigest(hashSecret(secret), kept?.digest ?? NO_DIGEST) ? kept : null
+    return key === undefined || secret === undefined ? null : { id: `${this.#noun}_${key}`, secret }
   }
 
   /** Call this after the row has changed. */
   invalidate(id: string): void {
     this.#cache.delete(id)
+    this.#loads.delete(id)
   }
 
-  // Unknown ids are not cached: a client can invent a million of them.
-  #find(id: string): Kept | null {
-    const cached = this.#cache.get(id)
-    if (cached) return cached
-    const kept = this.#load(id)
-    if (kept) this.#cache.set(id, kept)
-    return kept
+  #loadOnce(id: string): Promise<Kept | null> {
+    const loading = this.#loads.get(id)
+    if (loading) return loading
+    const load = this.#load(id).then((kept) => {
+      // A row that changed during the read is not cached. Nor is an unknown id: a client can invent a million of them.
+      if (kept && this.#loads.get(id) === load) this.#cache.set(id, kept)
+      return kept
+    })
+    this.#loads.set(id, load)
+    const forget = () => {
+      if (this.#loads.get(id) === load) this.#loads.delete(id)
+    }
+    load.then(forget, forget)
+    return load
   }
+}
+
+function ifValid<Kept extends HashedToken>(kept: Kept | null, now: number): Kept | null {
+  return kept && (kept.expires_at === null || now < kept.expires_at) ? kept : null
+}
+
+/** The time that this takes does not depend on whether the token is known. */
+function ifSecretMatches<Kept extends HashedToken>(kept: Kept | null, secret: string): Kept | null {
+  return isSameDigest(hashSecret(secret), kept?.digest ?? NO_DIGEST) ? kept : null
 }
 
 // Hashes the text, not the bytes: base64url has several encodings of the same bytes, and only one was issued.

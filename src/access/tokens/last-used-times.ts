@@ -1,7 +1,7 @@
 // Records when tokens were last used, to the minute. Uses are collected in memory and written together a little later: no request waits for the
 // write.
 import { recordAccessTokenUse } from '../../db/access-tokens.ts'
-import type { Store } from '../../db/store.ts'
+import type { Catalogue } from '../../db/catalogue.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 
@@ -10,14 +10,14 @@ const MINUTE_MS = 60_000
 const WRITE_AFTER_MS = 5_000
 
 export class LastUsedTimes implements AsyncDisposable {
-  readonly #store: Store
+  readonly #catalogue: Catalogue
   readonly #log: Log
   /** Unwritten minutes since the epoch, by token. */
   #pending = new Map<string, number>()
   #timer: NodeJS.Timeout | null = null
 
-  constructor(store: Store, log: Log) {
-    this.#store = store
+  constructor(catalogue: Catalogue, log: Log) {
+    this.#catalogue = catalogue
     this.#log = log
   }
 
@@ -43,8 +43,8 @@ export class LastUsedTimes implements AsyncDisposable {
     if (uses.size === 0) return
     this.#pending = new Map()
     try {
-      await this.#store.write((tx) => {
-        for (const [id, minute] of uses) recordAccessTokenUse(tx, id, formatMinute(minute))
+      await this.#catalogue.write(function* () {
+        for (const [id, minute] of uses) yield* recordAccessTokenUse(id, formatMinute(minute))
       })
     } catch (error) {
       // The store reports why the database cannot be written.

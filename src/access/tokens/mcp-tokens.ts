@@ -1,15 +1,15 @@
 // Access tokens of the MCP OAuth flow (`nta_…`): issued for a resource and an hour, revoked, and verified at `/mcp`. The OAuth server runs the flow
 // and refreshes tokens.
+import type { Catalogue } from '../../db/catalogue.ts'
 import { deleteExpiredMcpTokens, deleteMcpToken, findMcpToken, insertMcpToken } from '../../db/mcp-tokens.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { McpTokenTable } from '../../db/schema.ts'
-import type { Store } from '../../db/store.ts'
 import type { Platform } from '../../platform.ts'
 import type { Principal, TokenScope } from '../principal.ts'
 import { type HashedToken, HashedTokenStore } from './hashed-tokens.ts'
 
 export interface McpTokenDependencies {
-  readonly store: Store
+  readonly catalogue: Catalogue
   readonly platform: Platform
   /** The URL at which the server is reached now. */
   readonly publicUrl: () => string
@@ -43,36 +43,39 @@ export class McpTokenService {
 
   constructor(parts: McpTokenDependencies) {
     this.#dependencies = parts
-    this.#tokens = new HashedTokenStore('nta', 'mcp', (id) => {
-      const row = parts.store.read((tx) => findMcpToken(tx, id))
+    this.#tokens = new HashedTokenStore('nta', 'mcp', async (id) => {
+      const row = await parts.catalogue.read(() => findMcpToken(id))
       return row ? toCachedToken(row) : null
     })
   }
 
   /** Issues a token for an hour that acts as the owner at `/mcp` of this server, at its present URL (RFC 8707). */
   async issue({ user_id, workspace_id }: OwnerScope, { client_id, scopes }: McpTokenRequest): Promise<IssuedMcpToken> {
-    const { store, platform } = this.#dependencies
+    const { catalogue, platform } = this.#dependencies
     const { id, token, digest } = this.#tokens.generate(platform)
     const created_at = platform.timestamp()
     const expires_at = new Date(platform.now() + LIFETIME_MS).toISOString()
     const resource = this.resource
     const row = { id, user_id, workspace_id, client_id, resource, digest, scopes: JSON.stringify(scopes) }
-    await store.write((tx) => {
-      deleteExpiredMcpTokens(tx, created_at, MAX_SWEPT)
-      insertMcpToken(tx, { ...row, created_at, expires_at })
+    await catalogue.write(function* () {
+      yield* deleteExpiredMcpTokens(created_at, MAX_SWEPT)
+      yield* insertMcpToken({ ...row, created_at, expires_at })
     })
     return { id, token, expires_at }
   }
 
   /** The principal of a token at `now` (milliseconds); null if the token is not valid, or was issued for another URL of the server. */
-  verify(token: string, now: number): Principal | null {
-    const cached = this.#tokens.verify(token, now)
-    return cached?.resource === this.resource ? cached.principal : null
+  async verify(token: string, now: number): Promise<Principal | null> {
+    return this.#ifForThisServer(await this.#tokens.verify(token, now))?.principal ?? null
+  }
+
+  #ifForThisServer(kept: CachedMcpToken | null): CachedMcpToken | null {
+    return kept?.resource === this.resource ? kept : null
   }
 
   /** Whether a token with this id is valid at `now`, and was issued for the present URL of the server. */
-  isValid(id: string, now: number): boolean {
-    return this.#tokens.findValid(id, now)?.resource === this.resource
+  async isValid(id: string, now: number): Promise<boolean> {
+    return this.#ifForThisServer(await this.#tokens.findValid(id, now)) !== null
   }
 
   /** Whether a token that is not valid at `now` was valid before. */
@@ -82,7 +85,7 @@ export class McpTokenService {
 
   /** Revokes a token. The result does not tell whether it existed (RFC 7009, section 2.2). */
   async revoke(id: string): Promise<void> {
-    await this.#dependencies.store.write((tx) => deleteMcpToken(tx, id))
+    await this.#dependencies.catalogue.write(() => deleteMcpToken(id))
     this.#tokens.invalidate(id)
   }
 

@@ -1,5 +1,5 @@
 // The services of all kinds of tokens, for the handlers, and their verifiers, for authentication.
-import type { Store } from '../../db/store.ts'
+import type { Catalogue } from '../../db/catalogue.ts'
 import type { Log } from '../../log.ts'
 import type { Platform } from '../../platform.ts'
 import type { Vault } from '../../vault/vault.ts'
@@ -27,7 +27,7 @@ export interface TokenSettings {
 }
 
 export interface TokenDependencies {
-  readonly store: Store
+  readonly catalogue: Catalogue
   readonly platform: Platform
   readonly log: Log
   readonly vault: Vault

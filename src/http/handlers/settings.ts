@@ -13,12 +13,12 @@ export const settingsHandlers: SettingsHandlers<RequestContext> = {
     return { status: 200, body: { settings } }
   },
 
-  listSecrets(_request, { app, principal }) {
-    return { status: 200, body: app.users.secrets.list(principal) }
+  async listSecrets(_request, { app, principal }) {
+    return { status: 200, body: await app.users.secrets.list(principal) }
   },
 
-  getSecret({ path }, { app, principal }) {
-    return { status: 200, body: app.users.secrets.get(principal, path.name) }
+  async getSecret({ path }, { app, principal }) {
+    return { status: 200, body: await app.users.secrets.get(principal, path.name) }
   },
 
   async putSecret({ path, body }, { app, principal, request_id }) {

@@ -3,8 +3,8 @@ import type { TokensHandlers } from '../../../generated/operations.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 
 export const tokensHandlers: TokensHandlers<RequestContext> = {
-  listTokens(_request, { app, principal }) {
-    return { status: 200, body: app.access.tokens.access.list(principal) }
+  async listTokens(_request, { app, principal }) {
+    return { status: 200, body: await app.access.tokens.access.list(principal) }
   },
 
   async createToken({ body }, { app, principal, request_id }) {

@@ -16,18 +16,18 @@ export function authorizeSignedUrl(
   { access: { tokens }, assets, config, platform }: AppContext,
   admit: (response: Response) => void,
 ): RequestHandler {
-  const isTokenValid = (token_id: string | null, now: number) => {
+  const isTokenValid = async (token_id: string | null, now: number) => {
     if (token_id === null) return true
     if (token_id === DELEGATED_TOKEN_ID) return config.integration_token !== null
-    return [tokens.access, tokens.mcp].some((kind) => kind.isValid(token_id, now))
+    return (await tokens.access.isValid(token_id, now)) || (await tokens.mcp.isValid(token_id, now))
   }
-  return (request, response, next) => {
+  return async (request, response, next) => {
     if (request.query.signature === undefined) return next('route')
     const key = [request.params.key ?? []].flat().join('/')
     const now = platform.now()
     const signed = assets.store.signatures.verify(key, request.query, now)
     if (!signed) return next('route')
-    if (!isTokenValid(signed.token_id, now)) return next('route')
+    if (!(await isTokenValid(signed.token_id, now))) return next('route')
     admit(response)
     next()
   }

@@ -21,7 +21,7 @@ describe('a verified token', () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store, { settings: WITH_PROVIDER })
     const { id, token } = await access.mint(ADA, { name: 'agent' })
-    assert.deepEqual(access.verify(token, START), {
+    assert.deepEqual(await access.verify(token, START), {
       user_id: 'ada',
       workspace_id: 'red',
       trusted_as: 'access_token',
@@ -38,8 +38,8 @@ describe('a verified token', () => {
     const { access } = tokensOver(opened.store)
     const expires_at = new Date(START + HOUR_MS).toISOString()
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'short', expires_at })
-    assert.equal(access.verify(token, START + HOUR_MS - 1)?.expires_at, START + HOUR_MS)
-    assert.equal(access.verify(token, START + HOUR_MS), null)
+    assert.equal((await access.verify(token, START + HOUR_MS - 1))?.expires_at, START + HOUR_MS)
+    assert.equal(await access.verify(token, START + HOUR_MS), null)
     assert.deepEqual(
       [access.hasExpired(token, START + HOUR_MS - 1), access.hasExpired(token, START + HOUR_MS)],
       [false, true],
@@ -53,22 +53,22 @@ describe('a verified token', () => {
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
     for (let i = 0; i < 200; i++) {
       const other = damaged(token)
-      assert.equal(checks.accessToken(other, START), null, other)
+      assert.equal(await checks.accessToken(other, START), null, other)
     }
     // The last of 43 characters has two bits that base64url does not use.
     for (const last of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') {
       const other = token.slice(0, -1) + last
-      assert.equal(access.verify(other, START) !== null, other === token, last)
+      assert.equal((await access.verify(other, START)) !== null, other === token, last)
     }
     for (const other of ['', 'ntk_', `${token} `, `${token}=`, token.toUpperCase(), `ntk_${token}`, token.slice(4)])
-      assert.equal(access.verify(other, START), null, other)
+      assert.equal(await access.verify(other, START), null, other)
   })
 
   test('is refused with the secret of another one', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
     const [one, other] = [await access.mint(ADA, { name: 'a' }), await access.mint(ADA, { name: 'b' })]
-    assert.equal(access.verify(one.token.slice(0, -43) + other.token.slice(-43), START), null)
+    assert.equal(await access.verify(one.token.slice(0, -43) + other.token.slice(-43), START), null)
   })
 
   test('is read from the database once, and an unknown token each time', async () => {
@@ -76,34 +76,21 @@ describe('a verified token', () => {
     const { store } = opened
     const { access } = tokensOver(store)
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
-    const statements = (run: () => void) => {
+    const statements = async (run: () => unknown) => {
       const before = store.statements
-      run()
+      await run()
       return store.statements - before
     }
+    assert.equal(await statements(() => access.verify(token, START)), 1)
+    assert.equal(await statements(() => access.verify(token, START)), 0)
     assert.equal(
-      statements(() => access.verify(token, START)),
-      1,
-    )
-    assert.equal(
-      statements(() => access.verify(token, START)),
-      0,
-    )
-    assert.equal(
-      statements(() => access.verify(`${token.slice(0, -43)}${'A'.repeat(43)}`, START)),
+      await statements(() => access.verify(`${token.slice(0, -43)}${'A'.repeat(43)}`, START)),
       0,
       'a wrong secret',
     )
     const unknown = `ntk_${'0'.repeat(32)}_${'A'.repeat(43)}`
-    for (let i = 0; i < 3; i++)
-      assert.equal(
-        statements(() => access.verify(unknown, START)),
-        1,
-      )
-    assert.equal(
-      statements(() => access.verify('ntk_none', START)),
-      0,
-    )
+    for (let i = 0; i < 3; i++) assert.equal(await statements(() => access.verify(unknown, START)), 1)
+    assert.equal(await statements(() => access.verify('ntk_none', START)), 0)
     await access[Symbol.asyncDispose]()
   })
 
@@ -111,6 +98,7 @@ describe('a verified token', () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
+    assert.notEqual(await access.verify(token, START), null)
     const rounds = 5_000
     const round = () => {
       for (let i = 0; i < rounds; i++) access.verify(token, START)
@@ -135,7 +123,7 @@ describe('a database that cannot be read', () => {
     db.pragma('wal_checkpoint(truncate)')
     damagePage(opened.path, root)
     db.pragma('shrink_memory')
-    assert.equal(gate({ ...FACTS, token }), AUTH_UNAVAILABLE)
+    assert.equal(await gate({ ...FACTS, token }), AUTH_UNAVAILABLE)
   })
 })
 
@@ -147,11 +135,11 @@ describe('the right of an administrator', () => {
     const local = tokensOver(opened.store)
     const all = await local.access.mint(minted, { name: 'all', scopes: ['read', 'write', 'admin'] })
     const most = await local.access.mint(minted, { name: 'most' })
-    assert.equal(local.access.verify(all.token, START)?.administrator, true)
-    assert.equal(local.access.verify(most.token, START)?.administrator, false)
+    assert.equal((await local.access.verify(all.token, START))?.administrator, true)
+    assert.equal((await local.access.verify(most.token, START))?.administrator, false)
     // The same rows on a server with an identity provider, where the local user has no special rights.
     assert.equal(
-      tokensOver(opened.store, { settings: WITH_PROVIDER }).access.verify(all.token, START)?.administrator,
+      (await tokensOver(opened.store, { settings: WITH_PROVIDER }).access.verify(all.token, START))?.administrator,
       false,
     )
   })
@@ -160,16 +148,16 @@ describe('the right of an administrator', () => {
     await using opened = await openStore()
     const named = tokensOver(opened.store, { settings: { ...WITH_PROVIDER, admin_users: ['ada'] } })
     const { token } = await named.access.mint({ ...ADA, administrator: true }, { name: 'root', scopes: ['admin'] })
-    assert.equal(named.access.verify(token, START)?.administrator, true)
+    assert.equal((await named.access.verify(token, START))?.administrator, true)
     for (const settings of [WITH_PROVIDER, { ...LOCAL_MODE, admin_users: ['ada'] }])
-      assert.equal(tokensOver(opened.store, { settings }).access.verify(token, START)?.administrator, false)
+      assert.equal((await tokensOver(opened.store, { settings }).access.verify(token, START))?.administrator, false)
   })
 
   test('cannot be minted by other users: FORBIDDEN', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store, { settings: WITH_PROVIDER })
     await assert.rejects(access.mint(ADA, { name: 'x', scopes: ['read', 'admin'] }), refused('FORBIDDEN'))
-    assert.deepEqual(access.list(ADA), [])
+    assert.deepEqual(await access.list(ADA), [])
   })
 })
 
@@ -181,10 +169,10 @@ describe('minting, listing and revoking', () => {
     for (const trusted_as of ['access_token', 'delegated_token', 'mcp_token', 'app_session'] as const) {
       const program: Principal = { ...LOCAL_PRINCIPAL, trusted_as }
       await assert.rejects(access.mint(program, { name: 'more' }), refused('FORBIDDEN'))
-      assert.throws(() => access.list(program), refused('FORBIDDEN'))
+      await assert.rejects(access.list(program), refused('FORBIDDEN'))
       await assert.rejects(access.revoke(program, id), refused('FORBIDDEN'))
     }
-    assert.equal(access.list(LOCAL_PRINCIPAL).length, 1)
+    assert.equal((await access.list(LOCAL_PRINCIPAL)).length, 1)
   })
 
   test('is limited to a user and a workspace, and foreign tokens are unknown tokens', async () => {
@@ -198,7 +186,7 @@ describe('minting, listing and revoking', () => {
       { ...ADA, workspace_id: null },
     ]
     for (const other of others) {
-      assert.deepEqual(access.list(other), [])
+      assert.deepEqual(await access.list(other), [])
       const costs: number[] = []
       for (const id of [mine.id, 'token_00000000000000000000000000000000', 'no such id']) {
         const before = store.statements
@@ -207,9 +195,9 @@ describe('minting, listing and revoking', () => {
       }
       assert.deepEqual(new Set(costs).size, 1, String(costs))
     }
-    assert.notEqual(access.verify(mine.token, START), null)
+    assert.notEqual(await access.verify(mine.token, START), null)
     assert.deepEqual(
-      access.list(ADA).map(({ id }) => id),
+      (await access.list(ADA)).map(({ id }) => id),
       [mine.id],
     )
   })
@@ -223,7 +211,7 @@ describe('minting, listing and revoking', () => {
       platform.ms += 1
     }
     assert.deepEqual(
-      access.list(LOCAL_PRINCIPAL).map(({ name }) => name),
+      (await access.list(LOCAL_PRINCIPAL)).map(({ name }) => name),
       ['three', 'two', 'one'],
     )
   })
@@ -236,11 +224,11 @@ describe('minting, listing and revoking', () => {
     const short = await access.mint(LOCAL_PRINCIPAL, { name: 'short', expires_at })
     await Promise.all(Array.from({ length: 999 }, (_, i) => access.mint(LOCAL_PRINCIPAL, { name: `${i}` })))
     await assert.rejects(access.mint(LOCAL_PRINCIPAL, { name: 'too many' }), refused('CONFLICT'))
-    assert.equal(access.list(LOCAL_PRINCIPAL).length, 1_000)
+    assert.equal((await access.list(LOCAL_PRINCIPAL)).length, 1_000)
     await access.mint({ ...LOCAL_PRINCIPAL, workspace_id: 'other' }, { name: 'elsewhere there is room' })
     platform.ms += HOUR_MS
     await access.mint(LOCAL_PRINCIPAL, { name: 'fits' })
-    const left = access.list(LOCAL_PRINCIPAL)
+    const left = await access.list(LOCAL_PRINCIPAL)
     assert.equal(left.length, 1_000)
     assert.ok(!left.some(({ id }) => id === short.id))
     await assert.rejects(access.mint(LOCAL_PRINCIPAL, { name: 'too many' }), refused('CONFLICT'))
@@ -275,16 +263,16 @@ describe('the last use', () => {
     const { store } = opened
     const { access } = tokensOver(store)
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
-    access.verify(token, START + 12_345)
+    await access.verify(token, START + 12_345)
     const before = store.statements
-    for (let ms = 0; ms < 59_000; ms += 100) access.verify(token, START + ms)
+    for (let ms = 0; ms < 59_000; ms += 100) await access.verify(token, START + ms)
     assert.equal(store.statements, before, 'no use within a minute costs a statement')
-    const [told] = access.list(LOCAL_PRINCIPAL)
+    const [told] = await access.list(LOCAL_PRINCIPAL)
     assert.equal(told?.last_used_at, '2026-01-15T09:30:00.000Z')
-    access.verify(token, START + 60_000)
+    await access.verify(token, START + 60_000)
     await access[Symbol.asyncDispose]()
     const again = tokensOver(await opened.reopen())
-    assert.equal(again.access.list(LOCAL_PRINCIPAL)[0]?.last_used_at, '2026-01-15T09:31:00.000Z')
+    assert.equal((await again.access.list(LOCAL_PRINCIPAL))[0]?.last_used_at, '2026-01-15T09:31:00.000Z')
   })
 
   test('is written after five seconds, once for all tokens', async (t) => {
@@ -293,50 +281,47 @@ describe('the last use', () => {
     const { store } = opened
     const { access } = tokensOver(store)
     const minted = await Promise.all([1, 2, 3].map((i) => access.mint(LOCAL_PRINCIPAL, { name: `${i}` })))
-    for (const { token } of minted) access.verify(token, START)
-    const written = () =>
-      tokensOver(store)
-        .access.list(LOCAL_PRINCIPAL)
-        .map((one) => one.last_used_at)
+    for (const { token } of minted) await access.verify(token, START)
+    const written = async () => (await tokensOver(store).access.list(LOCAL_PRINCIPAL)).map((one) => one.last_used_at)
     t.mock.timers.tick(4_999)
     await store.write(() => {})
-    assert.deepEqual(written(), [null, null, null])
+    assert.deepEqual(await written(), [null, null, null])
     t.mock.timers.tick(1)
     await store.write(() => {})
-    assert.deepEqual(written(), Array(3).fill('2026-01-15T09:30:00.000Z'))
+    assert.deepEqual(await written(), Array(3).fill('2026-01-15T09:30:00.000Z'))
   })
 
   test('is dropped if it cannot be written, without other effects', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
-    access.verify(token, START)
+    await access.verify(token, START)
     await opened.store[Symbol.asyncDispose]()
     await access[Symbol.asyncDispose]()
     const again = tokensOver(await opened.reopen())
-    assert.equal(again.access.list(LOCAL_PRINCIPAL)[0]?.last_used_at, null)
-    assert.notEqual(again.access.verify(token, START), null)
+    assert.equal((await again.access.list(LOCAL_PRINCIPAL))[0]?.last_used_at, null)
+    assert.notEqual(await again.access.verify(token, START), null)
   })
 
   test('is not recorded for a wrong secret', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
-    access.verify(`${token.slice(0, -43)}${'A'.repeat(43)}`, START)
+    await access.verify(`${token.slice(0, -43)}${'A'.repeat(43)}`, START)
     await access[Symbol.asyncDispose]()
-    assert.equal(access.list(LOCAL_PRINCIPAL)[0]?.last_used_at, null)
+    assert.equal((await access.list(LOCAL_PRINCIPAL))[0]?.last_used_at, null)
   })
 
   test('never goes back, even if the clock was set back', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
-    access.verify(token, START + HOUR_MS)
+    await access.verify(token, START + HOUR_MS)
     await access[Symbol.asyncDispose]()
-    assert.notEqual(access.verify(token, START), null)
-    assert.equal(access.list(LOCAL_PRINCIPAL)[0]?.last_used_at, '2026-01-15T10:30:00.000Z')
+    assert.notEqual(await access.verify(token, START), null)
+    assert.equal((await access.list(LOCAL_PRINCIPAL))[0]?.last_used_at, '2026-01-15T10:30:00.000Z')
     await access[Symbol.asyncDispose]()
-    assert.equal(access.list(LOCAL_PRINCIPAL)[0]?.last_used_at, '2026-01-15T10:30:00.000Z')
+    assert.equal((await access.list(LOCAL_PRINCIPAL))[0]?.last_used_at, '2026-01-15T10:30:00.000Z')
   })
 })
 

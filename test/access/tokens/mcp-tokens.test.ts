@@ -19,7 +19,7 @@ describe('a token of the MCP flow', () => {
     const { id, token, expires_at } = await mcp.issue(ADA, REQUEST)
     assert.match(token, /^nta_[0-9a-f]{32}_[\w-]{43}$/)
     assert.equal(expires_at, new Date(START + HOUR_MS).toISOString())
-    assert.deepEqual(mcp.verify(token, START + HOUR_MS - 1), {
+    assert.deepEqual(await mcp.verify(token, START + HOUR_MS - 1), {
       user_id: 'ada',
       workspace_id: 'red',
       trusted_as: 'mcp_token',
@@ -29,7 +29,7 @@ describe('a token of the MCP flow', () => {
       app_id: null,
       expires_at: START + HOUR_MS,
     })
-    assert.equal(mcp.verify(token, START + HOUR_MS), null)
+    assert.equal(await mcp.verify(token, START + HOUR_MS), null)
     assert.deepEqual(
       [mcp.hasExpired(token, START + HOUR_MS - 1), mcp.hasExpired(token, START + HOUR_MS)],
       [false, true],
@@ -41,37 +41,37 @@ describe('a token of the MCP flow', () => {
     let url = 'https://svc.example'
     const { mcp } = tokensOver(opened.store, { publicUrl: () => url })
     const { id, token } = await mcp.issue(ADA, REQUEST)
-    assert.equal(mcp.isValid(id, START), true)
+    assert.equal(await mcp.isValid(id, START), true)
     url = 'https://moved.example'
-    assert.equal(mcp.verify(token, START), null)
-    assert.equal(mcp.isValid(id, START), false, 'nor are addresses that were signed for it')
+    assert.equal(await mcp.verify(token, START), null)
+    assert.equal(await mcp.isValid(id, START), false, 'nor are addresses that were signed for it')
     url = 'https://svc.example'
-    assert.equal(mcp.verify(token, START)?.user_id, 'ada')
-    assert.equal(mcp.isValid(id, START), true)
+    assert.equal((await mcp.verify(token, START))?.user_id, 'ada')
+    assert.equal(await mcp.isValid(id, START), true)
   })
 
   test('ends when it is revoked, also after a restart', async () => {
     await using opened = await openStore()
     const { mcp } = tokensOver(opened.store)
     const [kept, ended] = [await mcp.issue(ADA, REQUEST), await mcp.issue(ADA, REQUEST)]
-    assert.notEqual(mcp.verify(ended.token, START), null)
+    assert.notEqual(await mcp.verify(ended.token, START), null)
     await mcp.revoke(ended.id)
     await mcp.revoke('mcp_none')
-    assert.equal(mcp.verify(ended.token, START), null)
+    assert.equal(await mcp.verify(ended.token, START), null)
     const again = tokensOver(await opened.reopen())
-    assert.equal(again.mcp.verify(ended.token, START), null)
-    assert.equal(again.mcp.verify(kept.token, START)?.token_id, kept.id)
+    assert.equal(await again.mcp.verify(ended.token, START), null)
+    assert.equal((await again.mcp.verify(kept.token, START))?.token_id, kept.id)
   })
 
   test('is invalid if a character is changed, and is no access token', async () => {
     await using opened = await openStore()
     const { mcp, access } = tokensOver(opened.store)
     const { token } = await mcp.issue(ADA, REQUEST)
-    for (let i = 0; i < 200; i++) assert.equal(mcp.verify(damaged(token), START), null)
-    assert.equal(access.verify(token, START), null)
-    assert.equal(access.verify(token.replace('nta_', 'ntk_'), START), null)
+    for (let i = 0; i < 200; i++) assert.equal(await mcp.verify(damaged(token), START), null)
+    assert.equal(await access.verify(token, START), null)
+    assert.equal(await access.verify(token.replace('nta_', 'ntk_'), START), null)
     const minted = await access.mint(ADA, { name: 'x' })
-    assert.equal(mcp.verify(minted.token.replace('ntk_', 'nta_'), START), null)
+    assert.equal(await mcp.verify(minted.token.replace('ntk_', 'nta_'), START), null)
   })
 
   test('leaves no expired rows behind', async () => {
@@ -82,7 +82,7 @@ describe('a token of the MCP flow', () => {
     platform.ms += HOUR_MS
     await mcp.issue(ADA, REQUEST)
     const again = tokensOver(await opened.reopen(), { platform })
-    assert.equal(again.mcp.verify(old.token, START), null, 'its row is gone, whatever the time is')
+    assert.equal(await again.mcp.verify(old.token, START), null, 'its row is gone, whatever the time is')
   })
 })
 
@@ -91,14 +91,14 @@ describe('authentication with a token of the MCP flow', () => {
     await using opened = await openStore()
     const { mcp, checks } = tokensOver(opened.store)
     const { token } = await mcp.issue(LOCAL_PRINCIPAL, REQUEST)
-    const verdict = (path: string, sent: string) =>
-      resolvePrincipal({ ...FACTS, path, token: sent }, SETTINGS, checks, START)
-    assert.equal((verdict('/mcp', token) as { principal: { trusted_as: string } }).principal.trusted_as, 'mcp_token')
+    const verdict = async (path: string, sent: string) =>
+      await resolvePrincipal({ ...FACTS, path, token: sent }, SETTINGS, checks, START)
+    assert.equal((await verdict('/mcp', token)).principal?.trusted_as, 'mcp_token')
     // From loopback as well: the verdict on such a token is final.
     for (const path of ['/api/workflows', '/mcp/', '/mcp/x', '/MCP', '/ws'])
-      assert.deepEqual(verdict(path, token), refuseCaller('invalid_token', 'token_rejected'))
+      assert.deepEqual(await verdict(path, token), refuseCaller('invalid_token', 'token_rejected'))
     assert.deepEqual(
-      verdict('/mcp', `${token.slice(0, -43)}${'A'.repeat(43)}`),
+      await verdict('/mcp', `${token.slice(0, -43)}${'A'.repeat(43)}`),
       refuseCaller('invalid_token', 'token_unknown'),
     )
   })

@@ -7,6 +7,7 @@ import Database from 'better-sqlite3'
 import { runBackupCommand } from '../../../src/cli/backup/backup-command.ts'
 import { runCheckCommand as runCheck } from '../../../src/cli/check.ts'
 import { runCompactCommand } from '../../../src/cli/compact.ts'
+import { runStatements } from '../../../src/db/catalogue.ts'
 import { lossAcceptancePath } from '../../../src/db/loss-detection/commit-loss.ts'
 import {
   CommitMarkFile,
@@ -335,7 +336,7 @@ describe('a log that was deleted while the file held a part of it, without damag
   const NAMES = Array.from({ length: 200 }, (_, at) => `KEY_${String(at).padStart(3, '0')}`)
   const secret = (name: string, value: string) => ({ ...OWNER, name, body: Buffer.alloc(200, value), updated_at: '' })
   const putSecrets = (value: string, names: readonly string[]) => (tx: Tx) => {
-    for (const name of names) putUserSecret(tx, secret(name, value))
+    for (const name of names) runStatements(tx, putUserSecret(secret(name, value)))
   }
   const valuesIn = ({ path }: Killed) => {
     const db = new Database(path, { readonly: true })
@@ -356,7 +357,7 @@ describe('a log that was deleted while the file held a part of it, without damag
     reader.exec('begin')
     reader.prepare('select count(*) from user_secret').get()
     await until('a pass that copies a part', async () => {
-      await store.write((tx) => putUserSecret(tx, secret(NAMES[77]!, 'c')))
+      await store.write((tx) => runStatements(tx, putUserSecret(secret(NAMES[77]!, 'c'))))
       await store.write(putting(Math.floor(performance.now() * 1_000), 60_000))
       return isCheckpointRecorded(living.mark)
     })

@@ -224,7 +224,8 @@ describe('two users of an identity provider', () => {
     const [ada, root] = [bearer(await idp.token({ sub: 'ada' })), bearer(await idp.token({ sub: 'root' }))]
     await refused(server, 'POST', '/api/tokens', { body, headers: ada }, [403, 'forbidden'])
     const { token } = await mint(server, body, root)
-    assert.equal(server.context.access.tokens.access.verify(token, Date.now())?.administrator, true)
+    const principal = await server.context.access.tokens.access.verify(token, Date.now())
+    assert.equal(principal?.administrator, true)
   })
 
   test('are distinct from the local user, whose tokens are not sent to the provider', async () => {
