@@ -9,6 +9,8 @@ OUT ?= dist
 # Folders of test/ with a target of their own: they take long, or need more than Node and npm.
 LONG := crash fairness small-heap
 OWN_TARGETS := $(LONG) browser strace netns generators local clients-python
+# The whole run also checks what of the contract the tests have reached.
+WHOLE := $(if $(TESTS),,--whole)
 TESTS ?= $(shell find test -name '*.test.ts' $(OWN_TARGETS:%=-not -path 'test/%/*') | sort)
 LONG_TESTS := $(shell find $(LONG:%=test/%) -name '*.test.ts' | sort)
 
@@ -19,7 +21,7 @@ NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
 CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
 
-.PHONY: help install start test test-shared check generate check-generated publish-contract check-contract types lint coverage test-long test-crash test-fairness test-small-heap test-browser test-strace test-netns test-generators test-clients-python test-models crash bench clean
+.PHONY: help install start test check generate check-generated publish-contract check-contract types lint coverage test-long test-crash test-fairness test-small-heap test-browser test-strace test-netns test-generators test-clients-python test-models crash bench clean
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,10 +41,7 @@ start: $(INSTALLED) generated/openapi.json ## install, and serve on HOST and POR
 	@exec $(NODE) src/main.ts serve --host $(HOST) --port $(PORT)
 
 test: $(INSTALLED) types lint ## install, and run the tests (TESTS= selects files)
-	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) $(TESTS)
-
-test-shared: $(INSTALLED) ## the same tests, and quicker: the files of a folder share a process
-	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) $$($(NODE) test/helpers/batches.ts $(TESTS))
+	$(NODE) test/helpers/run-tests.ts $(WHOLE) $(TESTS)
 
 check: $(INSTALLED) types lint check-generated ## types, lint, drift and the tests nearest to the change, in 90 s
 	$(NODE) test/helpers/nearest.ts

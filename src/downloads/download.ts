@@ -161,8 +161,8 @@ const SYSTEM_ERROR_MESSAGES: Readonly<Record<string, string>> = {
   EROFS: 'The models folder cannot be written.',
   ENAMETOOLONG: 'The name of a file is too long for this disk.',
   EISDIR: 'A folder has the name of a file to download.',
-  ENOTDIR: 'A file has the name of a folder to create.',
-  EEXIST: 'A file has the name of a folder to create.',
+  ENOTDIR: 'A folder cannot be created, because a file has its name.',
+  EEXIST: 'A folder cannot be created, because a file has its name.',
 }
 
 function describeFailure(error: unknown): string {

@@ -1,5 +1,5 @@
-// Groups test files into batches. The files of a batch share a process, which loads the server's modules once. Prints the files for `node
-// --test`. A test file that measures or watches its whole process says so in its first lines, with the reason: `// own-process: …`.
+// Groups test files into batches. The files of a batch share a process, which loads the server's modules once. A test file that measures or watches
+// its whole process says so in its first lines, with the reason: `// own-process: …`.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -34,8 +34,10 @@ function write(files: readonly string[], at: number): string {
   return path
 }
 
-const given = process.argv.slice(2)
-rmSync(FOLDER, { recursive: true, force: true })
-mkdirSync(FOLDER, { recursive: true })
-const shared = batchesOf(given.filter((file) => !needsOwnProcess(file))).map(write)
-console.log([...shared, ...given.filter(needsOwnProcess)].join('\n'))
+/** Writes the batches of these test files. Returns the paths for `node --test`. */
+export function writeBatches(files: readonly string[]): string[] {
+  rmSync(FOLDER, { recursive: true, force: true })
+  mkdirSync(FOLDER, { recursive: true })
+  const shared = batchesOf(files.filter((file) => !needsOwnProcess(file))).map(write)
+  return [...shared, ...files.filter(needsOwnProcess)]
+}

@@ -1,8 +1,10 @@
 // Sends requests to a test server. Every answer is checked against the contract: an undeclared status, body or content type fails the test.
 import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, request as send } from 'node:http'
+import { errorCatalogue } from '../../generated/errors.ts'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
 import { responseValidators, schemaValidators, type Validate } from '../../generated/validators-out.js'
+import { recordReached } from './reached.ts'
 
 export interface CallOptions {
   /** The body as JSON. */
@@ -104,6 +106,7 @@ const SECURE: readonly [string, RegExp][] = [
 
 function checkAnswer(method: string, path: string, answer: Answer): void {
   const { status, headers, text } = answer
+  if (status >= 400) recordErrorCode(answer.body)
   const what = `${method} ${path} → ${status} ${text.slice(0, 500)}`
   assert.match(String(headers['x-request-id']), /^[\x21-\x7e]{1,128}$/, `${what}: X-Request-Id`)
   for (const [name, expected] of SECURE) assert.match(String(headers[name]), expected, `${what}: ${name}`)
@@ -114,6 +117,23 @@ function checkAnswer(method: string, path: string, answer: Answer): void {
   checkBody(method, path, answer, what)
 }
 
+const CODES_BY_TYPE = new Map(Object.entries(errorCatalogue).map(([code, { type }]) => [type as string, code]))
+
+/** The three forms of errors name the code, or its type. */
+function recordErrorCode(body: unknown): void {
+  const { error } = Object(body) as { error?: unknown }
+  const { type, code } = Object(error) as { type?: unknown; code?: unknown }
+  for (const name of [error, type, code]) {
+    const known = CODES_BY_TYPE.get(String(name)) ?? String(name)
+    if (known in errorCatalogue) recordReached('error', known)
+  }
+}
+
+function recordEvent({ type, status }: { type: string; status?: string }): void {
+  recordReached('event', type)
+  if (status !== undefined) recordReached('status', status)
+}
+
 function checkBody(method: string, path: string, { status, headers, body }: Answer, what: string): void {
   const operation = operationOf(method, path)
   if (!operation) {
@@ -122,6 +142,7 @@ function checkBody(method: string, path: string, { status, headers, body }: Answ
   }
   const bodies: Readonly<Record<string, Validate | null>> = responseValidators[operation.operationId] ?? {}
   assert.ok(String(status) in bodies, `${what}: ${operation.operationId} does not declare ${status}`)
+  if (operation.operationId === 'followJobEvents' && Array.isArray(body)) body.forEach(recordEvent)
   const validate = bodies[status]
   if (!validate) return
   assert.equal(headers['content-type'], 'application/json; charset=utf-8', what)

@@ -10,6 +10,7 @@ import { createServer, type RunningServer } from '../../src/server.ts'
 import { giveKey } from './key.ts'
 import { giveDatabase } from './migrated.ts'
 import { PATIENCE_MS } from './patience.ts'
+import { recordReached } from './reached.ts'
 
 export interface TestServer extends AsyncDisposable {
   readonly url: string
@@ -42,9 +43,16 @@ export async function startServer(settings: TestSettings = {}): Promise<TestServ
     close: (drain_ms) => server.close(drain_ms),
     async [Symbol.asyncDispose]() {
       await server.close(0)
+      recordOperations(server.context)
       clean()
     },
   }
+}
+
+/** Records the operations that did what they are for. */
+function recordOperations({ metrics }: AppContext): void {
+  for (const { labels } of metrics.requests.samples())
+    if (Number(labels.status) < 400) recordReached('operation', String(labels.operation))
 }
 
 /** Starts the server on a data folder, which gets a database unless the caller provides one. */

@@ -5,6 +5,7 @@ import { decode, ExtensionCodec, encode } from '@msgpack/msgpack'
 import WebSocket from 'ws'
 import { frameManifest } from '../../generated/messages.ts'
 import { frameValidators } from '../../generated/validators-out.js'
+import { recordReached } from './reached.ts'
 import { until } from './server.ts'
 
 /** A frame, as far as tests read it. */
@@ -73,6 +74,7 @@ export class Client {
   }
 
   send(message: unknown, mode: Mode = this.#mode): void {
+    recordReached('command', `ws.${(Object(message) as { command?: unknown }).command}`)
     this.ws.send(mode === 'binary' ? encode(message) : JSON.stringify(message))
   }
 
@@ -218,6 +220,9 @@ function checkFrame(frame: Frame): void {
   const name = frameName(frame)
   const info = frameManifest.ws[name]
   const validate = info?.implementation === 'implemented' || info?.preview ? frameValidators.ws[name] : undefined
+  recordReached('frame', `ws.${name}`)
+  if (typeof frame.code === 'string') recordReached('error', frame.code)
+  if (frame.status !== undefined) recordReached('status', frame.status)
   if (validate?.(frame)) return
   const shown = JSON.stringify(frame).slice(0, 1_000)
   assert.ok(validate, `the contract has no such frame: ${shown}`)

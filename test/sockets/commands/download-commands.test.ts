@@ -9,6 +9,7 @@ import { frameValidators } from '../../../generated/validators-out.js'
 import { call } from '../../helpers/http.ts'
 import { startHub } from '../../helpers/hub.ts'
 import { startIdentityProvider } from '../../helpers/identity-provider.ts'
+import { recordReached } from '../../helpers/reached.ts'
 import { startServer, type TestServer, until } from '../../helpers/server.ts'
 
 const REPO = 'maker/model'
@@ -27,11 +28,14 @@ class Socket implements AsyncDisposable {
     this.opened = new Promise((resolve, reject) => this.#ws.once('open', resolve).once('error', reject))
     this.#ws.on('message', (data: Buffer, binary: boolean) => {
       assert.equal(binary, false)
-      this.frames.push(JSON.parse(data.toString()) as Frame)
+      const frame = JSON.parse(data.toString()) as Frame
+      recordReached('frame', `download.${frame.type === 'ping' ? 'ping_frame' : (frame.type ?? frame.error)}`)
+      this.frames.push(frame)
     })
   }
 
   send(message: unknown): void {
+    recordReached('command', `download.${Object(message).command}`)
     this.#ws.send(message instanceof Uint8Array ? message : JSON.stringify(message))
   }
 

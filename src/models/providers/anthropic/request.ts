@@ -6,6 +6,7 @@ import {
   type Conversation,
   type ConversationItem,
   type ConversationTurn,
+  listCalledTools,
   parseConversation,
 } from '../shared/conversation.ts'
 import type { InlineMedia } from '../shared/inline-media.ts'
@@ -58,12 +59,6 @@ export function createAnthropicRequest(
 ): AnthropicRequest {
   rejectUnsupportedFields(request, SUPPORTED_FEATURES, provider)
   const conversation = parseConversation(request.messages, provider)
-  if (conversation.turns.length === 0)
-    throw createUnsupportedError(
-      provider,
-      'messages',
-      'takes no conversation without a message of the user or the assistant',
-    )
   const plan = createToolPlan(request, provider)
   const names = new ToolNameMapping(TOOL_NAME, [
     ...plan.tools.map(({ name }) => name),
@@ -152,10 +147,6 @@ function createToolHistoryFields(conversation: Conversation, names: ToolNameMapp
     input_schema: { type: 'object' },
   }))
   return tools.length > 0 ? { tools, tool_choice: { type: 'none' } } : {}
-}
-
-function listCalledTools({ turns }: Conversation): string[] {
-  return turns.flatMap(({ items }) => items.flatMap((item) => (item.type === 'call' ? [item.name] : [])))
 }
 
 function createMessage(

@@ -3,9 +3,9 @@
 
 import type { CompletionRequest } from '../../provider.ts'
 import {
-  type Conversation,
   type ConversationItem,
   type ConversationTurn,
+  listCalledTools,
   parseConversation,
 } from '../shared/conversation.ts'
 import type { OwnerToolCallStates } from '../shared/tool-call-state-cache.ts'
@@ -64,12 +64,6 @@ export function createGoogleRequest(
 ): GoogleRequest {
   rejectUnsupportedFields(request, SUPPORTED_FEATURES, provider)
   const conversation = parseConversation(request.messages, provider)
-  if (conversation.turns.length === 0)
-    throw createUnsupportedError(
-      provider,
-      'messages',
-      'takes no conversation without a message of the user or the assistant',
-    )
   const plan = createToolPlan(request, provider)
   if (plan.tools.length > 0 && !plan.parallel)
     throw createUnsupportedError(provider, 'parallel_tool_calls', 'cannot limit the model to one tool call at a time')
@@ -141,10 +135,6 @@ function selectCallingMode(choice: 'auto' | 'none' | 'required', tools: readonly
 /** Google takes no schema for a function without arguments. */
 function hasNoProperties({ properties }: Readonly<JsonRecord>): boolean {
   return typeof properties !== 'object' || properties === null || Object.keys(properties).length === 0
-}
-
-function listCalledTools({ turns }: Conversation): string[] {
-  return turns.flatMap(({ items }) => items.flatMap((item) => (item.type === 'call' ? [item.name] : [])))
 }
 
 function createContent(

@@ -58,7 +58,15 @@ const describeTooLongArguments = () =>
 export function parseConversation(messages: readonly ChatMessage[], provider: string): Conversation {
   const reader = new ConversationReader(provider)
   for (const [at, message] of messages.entries()) reader.read(message, `messages[${at}]`)
+  if (reader.turns.length === 0) {
+    const reason = 'takes no conversation without a message of the user or the assistant'
+    throw createUnsupportedError(provider, 'messages', reason)
+  }
   return { system: reader.system, turns: reader.turns }
+}
+
+export function listCalledTools({ turns }: Conversation): string[] {
+  return turns.flatMap(({ items }) => items.flatMap((item) => (item.type === 'call' ? [item.name] : [])))
 }
 
 class ConversationReader {
