@@ -5,7 +5,7 @@ import type { Store } from '../db/store.ts'
 import * as rows from '../db/workflows.ts'
 import { decodeTimeCursor, encodeTimeCursor } from '../shared/pagination-cursor.ts'
 import type { Steps } from '../shared/time-slices.ts'
-import { toWorkflowListItem } from './records.ts'
+import { toWorkflowListItem, withoutWorkspace } from './records.ts'
 
 export interface WorkflowListRequest {
   tag?: string | null | undefined
@@ -45,7 +45,7 @@ export function* readPageSteps(
     yield
     if (!row) continue
     if (workflows.length === most) return { workflows, next: encodeNextCursor(last!) }
-    workflows.push(toWorkflowListItem(row))
+    workflows.push(toWorkflowListItem(scope === null ? withoutWorkspace(row) : row))
     last = position
   }
   // If some were skipped, there may be more after the last position.

@@ -23,6 +23,11 @@ export function toWorkflowListItem(row: WorkflowTable): WorkflowListItem {
   }
 }
 
+/** A row for readers who are not its owner. */
+export function withoutWorkspace(row: WorkflowTable): WorkflowTable {
+  return { ...row, workspace_id: null }
+}
+
 export function* toWorkflowSteps(row: WorkflowTable, compiled: CompiledWorkflowGraph): Steps<Workflow> {
   return {
     ...toWorkflowListItem(row),

@@ -22,7 +22,7 @@ import { loadExamples } from './examples.ts'
 import { readPageSteps, type WorkflowListPage, type WorkflowListRequest } from './list-pages.ts'
 import { workflowNotFound, workflowNotFoundWithHint } from './not-found.ts'
 import { type CompiledWorkflowGraph, isLargeGraph, type PlanCache } from './plan-cache.ts'
-import { toExampleWorkflow, toWorkflowListItem, toWorkflowSteps } from './records.ts'
+import { toExampleWorkflow, toWorkflowListItem, toWorkflowSteps, withoutWorkspace } from './records.ts'
 import { RunnableWorkflows } from './runnable-workflows.ts'
 import { type ListedVersion, readVersionPageSteps, type VersionListPage, type VersionListRequest } from './versions.ts'
 import { formatSettings, MOST_SETTINGS, toEditableColumns, toVersionRow } from './workflow-rows.ts'
@@ -106,17 +106,13 @@ export class WorkflowService extends RunnableWorkflows {
   }
 
   async getPublic(caller: string, id: string): Promise<RecordWithRevision<Workflow>> {
-    return this.#readRecord(
-      caller,
-      this.store.read((tx) => rows.findPublicWorkflow(tx, id)),
-    )
+    const row = this.store.read((tx) => rows.findPublicWorkflow(tx, id))
+    return this.#readRecord(caller, row && withoutWorkspace(row))
   }
 
   async getShared(caller: string, token: string): Promise<RecordWithRevision<Workflow>> {
-    return this.#readRecord(
-      caller,
-      this.store.read((tx) => rows.findSharedWorkflow(tx, token)),
-    )
+    const row = this.store.read((tx) => rows.findSharedWorkflow(tx, token))
+    return this.#readRecord(caller, row && withoutWorkspace(row))
   }
 
   /** Returns the list item of the caller's own workflow. */

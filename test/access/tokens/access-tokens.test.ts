@@ -130,6 +130,13 @@ describe('a database that cannot be read', () => {
 describe('the right of an administrator', () => {
   const minted: Principal = { ...LOCAL_PRINCIPAL }
 
+  test('is refused to a token of the local user where an identity provider knows the administrators', async () => {
+    await using opened = await openStore()
+    const { access } = tokensOver(opened.store, { settings: WITH_PROVIDER })
+    await assert.rejects(access.mint(minted, { name: 'all', scopes: ['admin'] }), refused('FORBIDDEN'))
+    await access.mint(minted, { name: 'most' })
+  })
+
   test('comes with the scope admin, as long as the owner is an administrator', async () => {
     await using opened = await openStore()
     const local = tokensOver(opened.store)

@@ -549,6 +549,23 @@ describe('links', () => {
     assert.equal(body.url, `https://flows.example/base/api/shared-workflows/${body.token}`)
   })
 
+  test('readers of a public or shared workflow do not learn its workspace', async () => {
+    await using server = await startServer()
+    const owner = { user_id: '2', workspace_id: 'secret-workspace' }
+    const { workflows } = server.context.runs
+    const { record } = await workflows.create(owner, greeting({ access: 'public' }))
+    assert.equal(record.workspace_id, 'secret-workspace', 'its owner does')
+    const { token } = await workflows.share(owner, record.id)
+    for (const url of [
+      '/api/workflows/public',
+      `/api/workflows/public/${record.id}`,
+      `/api/shared-workflows/${token}`,
+    ]) {
+      const { status, text } = await call(server, 'GET', url)
+      assert.deepEqual([status, text.includes(record.id), text.includes('secret-workspace')], [200, true, false], url)
+    }
+  })
+
   test('getPublicWorkflow, listPublicWorkflows: return public workflows of all users, and no private ones', async () => {
     await using server = await startServer()
     const mine = await created(server, greeting({ name: 'Mine', access: 'public' }))
