@@ -13,6 +13,7 @@ OWN_TARGETS := $(LONG) browser strace netns generators local clients-python
 WHOLE := $(if $(TESTS),,--whole)
 TESTS ?= $(shell find test -name '*.test.ts' $(OWN_TARGETS:%=-not -path 'test/%/*') | sort)
 LONG_TESTS := $(shell find $(LONG:%=test/%) -name '*.test.ts' | sort)
+BOUNDS_TESTS := $(shell grep -rl --include='*.test.ts' atRealSize test | sort)
 
 # A test that takes so long, in milliseconds, waits for what never comes: it fails by its name.
 TEST_MS := 900000
@@ -21,7 +22,7 @@ NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
 CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
 
-.PHONY: help install start test check generate check-generated publish-contract check-contract types lint coverage test-long test-crash test-fairness test-small-heap test-browser test-strace test-netns test-generators test-clients-python test-models crash bench clean
+.PHONY: help install start test check generate check-generated publish-contract check-contract types lint coverage test-long test-bounds test-crash test-fairness test-small-heap test-browser test-strace test-netns test-generators test-clients-python test-models crash bench clean
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,7 +75,10 @@ coverage: $(INSTALLED) ## run the tests and tell what of src/ they reach, line b
 		--reporter text-summary --reporter html $(NODE) --test --test-concurrency=2 $(TESTS)
 
 test-long: $(INSTALLED) ## the tests with their full counts, and those of the next three targets
-	SVC_TEST_SCALE=100 $(NODE) --test --test-concurrency=2 $(TESTS) $(LONG_TESTS)
+	SVC_TEST_BOUNDS=1 SVC_TEST_SCALE=100 $(NODE) --test --test-concurrency=2 $(TESTS) $(LONG_TESTS)
+
+test-bounds: $(INSTALLED) ## the tests that take bounds at their real size, which the other targets skip
+	SVC_TEST_BOUNDS=1 $(NODE) test/helpers/run-tests.ts $(BOUNDS_TESTS)
 
 test-crash: $(INSTALLED) ## ten kills of the server, and that the crash run notices sabotaged servers
 	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) 'test/crash/**/*.test.ts'

@@ -1,4 +1,5 @@
 // The leftovers of 10,000 runs of a graph with all features: no listener, no timer, no generator, no memory.
+// own-process: it collects garbage again and again, which takes long beside the modules of other tests.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'

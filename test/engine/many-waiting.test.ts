@@ -1,4 +1,5 @@
 // Very many waiting firings that are halted at the same moment block no other work.
+// own-process: it collects garbage again and again, which takes long beside the modules of other tests.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GraphNode } from '../../src/engine/compile/graph.ts'

@@ -1,4 +1,5 @@
 // The estimated memory of values, compared with their use of the heap.
+// own-process: it collects garbage again and again, which takes long beside the modules of other tests.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'

@@ -1,4 +1,5 @@
 // The memory account of job graphs: users share it, jobs with the same plan count once, and released memory can be taken again.
+// own-process: it collects garbage again and again, which takes long beside the modules of other tests.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'

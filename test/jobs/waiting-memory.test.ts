@@ -1,4 +1,5 @@
 // Journals of queued jobs: a large journal is in the database alone, and is read again when the job is admitted.
+// own-process: it collects garbage again and again, which takes long beside the modules of other tests.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'

@@ -1,4 +1,5 @@
 // Values that node types declare to release (NodeProperty.keeps) are garbage collected: they do not count in the memory of a run.
+// own-process: it collects garbage again and again, which takes long beside the modules of other tests.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'

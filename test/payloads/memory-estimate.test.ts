@@ -1,4 +1,5 @@
 // Tests the estimate from the bytes of a payload: how much memory its value takes, and which object has too many keys.
+// own-process: it collects garbage again and again, which takes long beside the modules of other tests.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'

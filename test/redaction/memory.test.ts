@@ -1,4 +1,5 @@
 // The memory that each form of a secret takes, for all kinds of secrets.
+// own-process: it collects garbage again and again, which takes long beside the modules of other tests.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Redactor } from '../../src/redaction/redactor.ts'

@@ -1,4 +1,5 @@
 // Tests the memory of large graphs: it is estimated, and counted as long as a holder exists.
+// own-process: it collects garbage again and again, which takes long beside the modules of other tests.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { describe, test } from 'node:test'
