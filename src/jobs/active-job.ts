@@ -5,12 +5,12 @@ import type { JobTable } from '../db/schema.ts'
 import type { Plan } from '../engine/compile/compiler.ts'
 import { isDamagedDataError, ServiceError } from '../errors.ts'
 import type { JobFeed } from '../events/job-feed.ts'
-import type { EventBody, EventFrame } from '../events/types.ts'
+import type { EventBody } from '../events/types.ts'
 import { type ActiveJobComponents, type ActiveJobParts, createComponents } from './active-job-components.ts'
 import type { AdditionalWrite } from './commit/commit-range.ts'
 import type { JobWriter } from './commit/job-writer.ts'
+import { JobFrames } from './history/job-frames.ts'
 import type { JobTimestamps } from './history/job-timestamps.ts'
-import { buildJobUpdateFrame } from './history/job-update-frame.ts'
 import { terminateJob } from './history/terminal-event.ts'
 import type { JobContext } from './job-context.ts'
 import {
@@ -156,8 +156,9 @@ export class ActiveJob {
     this.row.updated_at = this.#timestamps.next()
   }
 
-  #appendStatus(status: StatusEvent['status'], frame: EventFrame | null = null, more: Partial<StatusEvent> = {}): void {
-    this.#writer.append({ type: 'job_status', status, queue_position: null, message: null, ...more }, frame)
+  #appendStatus(status: StatusEvent['status'], more: Partial<StatusEvent> = {}): void {
+    const event: StatusEvent = { type: 'job_status', status, queue_position: null, message: null, ...more }
+    this.#writer.append(event, new JobFrames(this.row.id, this.row.workflow_id).jobStatus(event))
   }
 
   /** Records that the job is admitted. */
@@ -169,8 +170,7 @@ export class ActiveJob {
   enqueue(): void {
     clearWaits(this.row)
     this.#changeState('queue')
-    const queue_position = this.#host.queuePosition(this)
-    this.#appendStatus('queued', buildJobUpdateFrame(this.row, { queue_position }), { queue_position })
+    this.#appendStatus('queued', { queue_position: this.#host.queuePosition(this) })
   }
 
   /** Records that the job is recovered after an earlier process. `orderly`: that process was asked to stop. */
@@ -178,7 +178,7 @@ export class ActiveJob {
     this.row.attempt++
     this.#changeState('recover')
     if (!orderly) this.#journal.rememberRecovery()
-    this.#appendStatus('recovering', null, { message })
+    this.#appendStatus('recovering', { message })
   }
 
   /** Starts or resumes the run. A graph whose nodes are all synchronous has ended when this returns. */
@@ -188,7 +188,7 @@ export class ActiveJob {
     row.started_at ??= this.#timestamps.next()
     clearWaits(row)
     this.#changeState(nextStatus(row.status, 'resume') === null ? 'start' : 'resume')
-    this.#appendStatus('running', buildJobUpdateFrame(row))
+    this.#appendStatus('running')
     const run = new JobRun({ ...this.#components, onEnded: (end) => this.#onRunEnded(end) })
     this.#run = run
     this.#inputs.beginRun(run.execution)
@@ -228,7 +228,7 @@ export class ActiveJob {
     outputs.holdBack(recorder)
     this.#isDetached = true
     this.#changeState('suspend')
-    this.#appendStatus('suspended', buildJobUpdateFrame(row))
+    this.#appendStatus('suspended')
   }
 
   /**

@@ -8,7 +8,7 @@ import { listJournalPages } from '../../src/db/jobs/journal.ts'
 import { NodeError } from '../../src/engine/node-api/node-error.ts'
 import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import { listChangedOutputs } from '../../src/sockets/jobs/changed-outputs.ts'
-import { createEventFrame } from '../../src/sockets/jobs/frames.ts'
+import { StoredJobFrames } from '../../src/sockets/jobs/frames.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { until } from '../helpers/server.ts'
 import { gated, history, OWNER, plain, startGated, submit, valid } from './kit.ts'
@@ -170,7 +170,7 @@ describe('media', () => {
     const { row } = await context.runs.jobs.get(OWNER, job.row.id)
     const events = await history(server, row)
     const later = events.flatMap((event, at) =>
-      event.type === 'output_update' ? [createEventFrame(row, event, at + 1, context.runs)] : [],
+      event.type === 'output_update' ? [new StoredJobFrames(row, context.runs).ofEvent(event, at + 1)] : [],
     )
     assert.deepEqual(later, live)
     const [changed] = await listChangedOutputs(context.runs, row, 0)
@@ -182,7 +182,10 @@ describe('media', () => {
     const { width, height, uri } = value as Record<string, unknown>
     assert.deepEqual([width, height, uri], [3, 4, asset.uri])
     // An event of an older version has the asset alone.
-    const earlier = createEventFrame(row, { type: 'output_update', output_name: 'out', asset }, 1, context.runs) as {
+    const earlier = new StoredJobFrames(row, context.runs).ofEvent(
+      { type: 'output_update', output_name: 'out', asset },
+      1,
+    ) as {
       value: unknown
     }
     assert.deepEqual(earlier.value, asset)

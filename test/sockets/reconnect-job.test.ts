@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { listChangedOutputs } from '../../src/sockets/jobs/changed-outputs.ts'
-import { createEventFrame } from '../../src/sockets/jobs/frames.ts'
+import { StoredJobFrames } from '../../src/sockets/jobs/frames.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame, frameName } from '../helpers/socket.ts'
@@ -264,7 +264,7 @@ describe('reconnect_job', () => {
     const { row } = await context.runs.jobs.get({ user_id: '1', workspace_id: null }, job_id)
     const told: unknown[] = []
     for await (const { event, sequence } of context.runs.events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
-      if (event?.type === 'node_status') told.push(createEventFrame(row, event, sequence!, context.runs))
+      if (event?.type === 'node_status') told.push(new StoredJobFrames(row, context.runs).ofEvent(event, sequence!))
     }
     assert.deepEqual(told, live)
     assert.equal(live.at(-1)?.error, 'no such luck')

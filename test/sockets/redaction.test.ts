@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
-import { createEventFrame } from '../../src/sockets/jobs/frames.ts'
+import { StoredJobFrames } from '../../src/sockets/jobs/frames.ts'
 import { connect, type Frame } from '../helpers/socket.ts'
 import { graph, newId, node, startBench } from './kit.ts'
 
@@ -47,7 +47,7 @@ test('the frames of stored events name nodes as the live frames do', async () =>
   const { row } = await jobs.get(LOCAL_PRINCIPAL, job_id)
   const told: unknown[] = []
   for await (const { event } of events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
-    const frame = event && createEventFrame(row, event, 1, bench.server.context.runs)
+    const frame = event && new StoredJobFrames(row, bench.server.context.runs).ofEvent(event, 1)
     if (frame?.type === 'node_update') told.push([frame.node_id, frame.status, frame.node_name])
   }
   const updates = live.filter(({ type }) => type === 'node_update')

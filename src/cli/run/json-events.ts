@@ -1,6 +1,7 @@
 // `--json-events`: writes a run as the frames that `/ws` would send of it, a JSON object a line.
 import type { Config } from '../../config.ts'
 import type { RunObserver } from '../../engine/runtime/run/observer.ts'
+import { JobFrames } from '../../jobs/history/job-frames.ts'
 import { UNREDACTED_TEXT_STREAM } from '../../jobs/run/chunk-redactor.ts'
 import { createRunRecorder } from '../../jobs/run/recorder.ts'
 import { createLog } from '../../log.ts'
@@ -9,7 +10,7 @@ import { Redactor } from '../../redaction/redactor.ts'
 import { stringifyWithBase64 } from '../../shared/json.ts'
 import { EXIT_CODES, type TerminalOutput } from '../shared/terminal.ts'
 
-const STATUSES: Readonly<Record<number, string>> = {
+const STATUSES: Readonly<Record<number, 'completed' | 'failed'>> = {
   [EXIT_CODES.completed]: 'completed',
   [EXIT_CODES.failed]: 'failed',
   [EXIT_CODES.timed_out]: 'failed',
@@ -29,10 +30,11 @@ export function createJsonEventWriter(
   output: TerminalOutput,
   { log_level, known_secrets }: LogSettings,
 ): JsonEventWriter {
-  const of = { job_id: systemPlatform().id('job'), workflow_id }
+  const job_id = systemPlatform().id('job')
+  const frames = new JobFrames(job_id, workflow_id)
   const write = (frame: object) => output.write(`${stringifyWithBase64(frame)}\n`)
   const sink = {
-    row: { id: of.job_id, workflow_id },
+    row: { id: job_id, workflow_id },
     append: (_event: unknown, frame: object | null) => frame && write(frame),
     provisional: (frame: () => object) => write(frame()),
     toldNode: () => false,
@@ -45,12 +47,11 @@ export function createJsonEventWriter(
     textStream: () => UNREDACTED_TEXT_STREAM,
     unwritable() {},
   }
-  write({ type: 'job_update', status: 'running', ...of })
+  write(frames.jobUpdate('running'))
   return {
     observer: createRunRecorder(sink, createLog(log_level, new Redactor(known_secrets))),
     end(code, error, duration) {
-      const status = STATUSES[code] ?? 'cancelled'
-      write({ type: 'job_update', status, ...of, ...(error === null ? {} : { error }), duration })
+      write(frames.jobUpdate(STATUSES[code] ?? 'cancelled', { ...(error === null ? {} : { error }), duration }))
     },
   }
 }

@@ -7,7 +7,7 @@ import type { JobOutputs } from '../outputs/job-outputs.ts'
 import { buildEndSnapshot } from '../snapshot.ts'
 import { requireNextStatus, toPublicStatus } from '../state-machine.ts'
 import { clearWaits } from '../waits/stored-waits.ts'
-import { buildJobUpdateFrame } from './job-update-frame.ts'
+import { JobFrames } from './job-frames.ts'
 
 export interface TerminatingJob {
   readonly row: JobTable
@@ -36,11 +36,9 @@ export function terminateJob(
   row.result_parts = result?.parts ?? null
   // The snapshot inside the event counts the event itself.
   row.last_sequence = sequence
-  const frame = buildJobUpdateFrame(row, {
-    ...(shownError ? { error: shownError.message } : {}),
-    ...(completed ? { result: { outputs: outputs.lists } } : {}),
-    duration: computeJobDuration(row),
-  })
+  const { status, started_at, finished_at } = row
+  const state = { status, started_at, finished_at, error: message, outputs: completed ? outputs.lists : null }
+  const frame = new JobFrames(row.id, row.workflow_id).jobState(state)
   return {
     event: new LazyTerminalEvent(
       toPublicStatus(row.status) as LazyTerminalEvent['status'],
@@ -48,10 +46,4 @@ export function terminateJob(
     ) as EventBody,
     frame,
   }
-}
-
-/** Seconds from start to end; 0 for a job that never started. */
-export function computeJobDuration(row: JobTable): number {
-  if (row.started_at === null || row.finished_at === null) return 0
-  return (Date.parse(row.finished_at) - Date.parse(row.started_at)) / 1000
 }

@@ -3,10 +3,10 @@
 import { ownerScopeKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
 import type { JobWriter } from '../commit/job-writer.ts'
-import { buildJobUpdateFrame } from '../history/job-update-frame.ts'
+import { JobFrames } from '../history/job-frames.ts'
 import type { ActiveJournal } from '../journal/active-journal.ts'
 import type { QueueableJob } from '../queue.ts'
-import { isTerminal } from '../state-machine.ts'
+import { isTerminal, toSocketStatus } from '../state-machine.ts'
 import type { StoredOptions } from '../submission/stored-options.ts'
 import type { InputRouter } from './input-router.ts'
 
@@ -81,6 +81,8 @@ export class JobAdmission implements QueueableJob {
   /** Sends the new queue position, which is not stored. A recovering job is shown as running while it waits, and has no position. */
   onPositionChanged(queue_position: number): void {
     const { row, writer } = this.#parts
-    if (row.status !== 'recovering') writer.provisional(() => buildJobUpdateFrame(row, { queue_position }))
+    const { id, workflow_id, status } = row
+    if (status === 'recovering') return
+    writer.provisional(() => new JobFrames(id, workflow_id).jobUpdate(toSocketStatus(status), { queue_position }))
   }
 }

@@ -3,14 +3,14 @@
 import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
 import type { OutputChunk, ToolReport } from '../../engine/node-api/node-context.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
-import { formatFrameType } from '../../engine/node-api/values/type-label.ts'
 import type { TypeMetadata } from '../../engine/node-api/values/type-metadata.ts'
-import type { NodeStatus, NodeUpdateDetail, ObservedNode, RunObserver } from '../../engine/runtime/run/observer.ts'
+import type { NodeUpdateDetail, ObservedNode, RunObserver } from '../../engine/runtime/run/observer.ts'
 import { ServiceError } from '../../errors.ts'
 import { setValueText } from '../../events/stored-event-codec.ts'
 import type { EventBody, EventFrame, JobFrame } from '../../events/types.ts'
 import { type Log, logNodeFailure } from '../../log.ts'
 import type { Steps } from '../../shared/time-slices.ts'
+import { JobFrames, toEventStatus } from '../history/job-frames.ts'
 import type { EventWithFrame } from '../journal/entry.ts'
 import type { PublishedOutputValue } from '../outputs/publication.ts'
 import { ChunkRedactor, type RedactingTextStream } from './chunk-redactor.ts'
@@ -46,23 +46,6 @@ const MAX_RESULT_CHARACTERS = 1_000_000
 /** A result with more characters is redacted in advance, in time slices. */
 const LARGE_RESULT_CHARACTERS = 16_384
 
-const EVENT_STATUS: Readonly<Record<NodeStatus, 'running' | 'completed' | 'failed' | 'skipped'>> = {
-  running: 'running',
-  completed: 'completed',
-  skipped: 'skipped',
-  error: 'failed',
-}
-
-type ToolFrameFields = Pick<Extract<JobFrame, { type: 'tool_call_update' }>, 'job_id' | 'workflow_id' | 'node_id'>
-
-function buildToolFrame(fields: ToolFrameFields, report: ToolReport): JobFrame {
-  const { tool_call_id, name } = report
-  const call = { ...fields, tool_call_id, name }
-  return report.kind === 'call'
-    ? ({ type: 'tool_call_update', ...call, arguments: report.arguments } as JobFrame)
-    : ({ type: 'tool_result_update', ...call, result: report.result, error: report.error } as JobFrame)
-}
-
 /**
  * The visible part of a firing's outputs. A text item of a stream may be a part of a secret, which cannot be told from the part. So such texts are shown
  * only in order, as output values and chunks.
@@ -95,33 +78,18 @@ export interface RunRecorder extends RunObserver {
 /** Creates the observer of one job's run. Node and output changes become durable events; other reports are only shown live. */
 export function createRunRecorder(job: RunRecorderSink, log: Log): RunRecorder {
   const { id: job_id, workflow_id } = job.row
-  const of = { job_id, workflow_id }
+  const frames = new JobFrames(job_id, workflow_id)
   const chunks = new ChunkRedactor(() => job.textStream())
   const outputs = new Map<string, RecordedOutput>()
   const results = new PreparedResults(job)
-  const nodeFields = ({ node_id, node_name, node_type }: ObservedNode) => ({
-    node_id,
-    node_name: job.redact(node_name),
-    node_type,
-  })
   const buildOutputEvent = (
-    { node, output_name, type }: RecordedOutput,
-    { value: shown, asset, text }: PublishedOutputValue,
+    { node: { node_id, node_name }, output_name, type }: RecordedOutput,
+    { value, asset, text }: PublishedOutputValue,
   ): EventWithFrame => {
-    const what = { value: shown as never, ...(asset ? { asset } : {}) }
-    const frame = {
-      type: 'output_update',
-      ...of,
-      node_id: node.node_id,
-      node_name: job.redact(node.node_name),
-      output_name,
-      output_type: formatFrameType(type),
-      value: shown,
-      disposition: 'append',
-    } as EventFrame
-    const event: EventBody = { type: 'output_update', output_name, ...what }
+    const event: EventBody = { type: 'output_update', output_name, value: value as never, ...(asset ? { asset } : {}) }
     if (text !== null) setValueText(event, text)
-    return [event, frame]
+    const output = { node_id, node_name: job.redact(node_name), output_name, type }
+    return [event, frames.outputUpdate(output, value, 'append')]
   }
   const appendOutputs = (output: RecordedOutput, published: readonly PublishedOutputValue[]) => {
     for (const one of published) job.append(...buildOutputEvent(output, one))
@@ -132,7 +100,7 @@ export function createRunRecorder(job: RunRecorderSink, log: Log): RunRecorder {
     return hasError ? ({ ...shown, error: job.redactMessage(report.error) } as ToolReport) : shown
   }
   const publishChunks = (node_id: string, redacted: readonly OutputChunk[]) => {
-    for (const chunk of redacted) job.provisional(() => ({ type: 'chunk', ...of, node_id, ...chunk }) as JobFrame)
+    for (const chunk of redacted) job.provisional(() => frames.chunk(node_id, chunk))
   }
   /** Called when a node gives no more output. `whole`: its stream ended, and was not cut off. */
   const close = (node_id: string, whole: boolean) => {
@@ -154,25 +122,18 @@ export function createRunRecorder(job: RunRecorderSink, log: Log): RunRecorder {
         job.publishRest(output.output_name, false).map((one) => buildOutputEvent(output, one))
       return [...outputs.values()].flatMap(restOf)
     },
-    nodeUpdated(node, status, detail) {
-      const { node_id, node_type } = node
+    nodeUpdated({ node_id, node_name, node_type }, status, detail) {
       if (status !== 'running') close(node_id, status !== 'error')
       const ready = results.take(node_id)
-      if (job.toldNode(node_id, EVENT_STATUS[status])) return
+      const shownStatus = toEventStatus(status)
+      if (job.toldNode(node_id, shownStatus)) return
       const result = status === 'completed' && ready ? ready : job.redact(detail ? pickVisibleResult(detail) : null)
       const error = detail?.error === undefined ? {} : { error: job.redactMessage(detail.error) }
-      job.append({ type: 'node_status', node_id, node_type, status: EVENT_STATUS[status], progress: null, ...error }, {
-        type: 'node_update',
-        ...of,
-        ...nodeFields(node),
-        status,
-        ...error,
-        result,
-      } as EventFrame)
+      const event = { type: 'node_status' as const, node_id, node_type, status: shownStatus, progress: null, ...error }
+      job.append(event, frames.nodeUpdate(event, job.redact(node_name), result))
     },
     prepareResult({ node_id }, detail) {
-      if (estimateSize(detail.result) <= LARGE_RESULT_CHARACTERS || job.toldNode(node_id, EVENT_STATUS.completed))
-        return null
+      if (estimateSize(detail.result) <= LARGE_RESULT_CHARACTERS || job.toldNode(node_id, 'completed')) return null
       const result = pickVisibleResult(detail)
       return result && results.prepare(node_id, result)
     },
@@ -189,21 +150,19 @@ export function createRunRecorder(job: RunRecorderSink, log: Log): RunRecorder {
       }
     },
     edgeUpdated(edge_id, status, counter) {
-      job.provisional(() => ({ type: 'edge_update', ...of, edge_id, status, counter }) as JobFrame)
+      job.provisional(() => frames.edgeUpdate(edge_id, status, counter))
     },
     progress({ node_id }, progress, total) {
-      job.provisional(() => ({ type: 'node_progress', ...of, node_id, progress, total }) as JobFrame)
+      job.provisional(() => frames.nodeProgress(node_id, progress, total))
     },
     chunk({ node_id }, chunk, speaker) {
       publishChunks(node_id, chunks.push(node_id, chunk, speaker))
     },
     tool({ node_id }, report) {
-      job.provisional(() => buildToolFrame({ ...of, node_id }, redactToolMessage(report)))
+      job.provisional(() => frames.toolReport(node_id, redactToolMessage(report)))
     },
     log({ node_id }, severity, content) {
-      job.provisional(
-        () => ({ type: 'log_update', ...of, node_id, content: job.redactMessage(content), severity }) as JobFrame,
-      )
+      job.provisional(() => frames.logUpdate(node_id, job.redactMessage(content), severity))
     },
     fault({ node_id, node_type }, cause, told) {
       if (!told && isHistoryFault(cause)) return

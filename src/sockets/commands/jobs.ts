@@ -24,7 +24,7 @@ import {
   sendCommandRefusal,
   sendJobFailure,
 } from '../jobs/command-replies.ts'
-import { createOutputFrame, loadJobUpdate } from '../jobs/frames.ts'
+import { loadJobUpdate, StoredJobFrames } from '../jobs/frames.ts'
 import type { CommandConnection } from './command-connection.ts'
 
 type JobCommands = Pick<
@@ -277,6 +277,7 @@ async function sendOutputs(
   const memory = await estimateContainerBytes(outputs, app.schedulers.slices, reader.owner, reader)
   const release = memory > LARGE_RESPONSE_BYTES ? reader.hold(memory) : null
   const turns = app.schedulers.reading.turnsOf(userShareKey(row))
+  const frames = new StoredJobFrames(row, app.runs)
   try {
     for (const { output_name, value, sequence } of outputs) {
       if (turns.over) await turns.next()
@@ -284,10 +285,9 @@ async function sendOutputs(
       if (closed.aborted) return
       // The output before may have taken longer than a large graph stays compiled.
       await app.runs.jobs.preparePlan(row)
-      await sendFrameInSlices(connection, {
-        ...createOutputFrame(row, output_name, value, 'replace', app.runs),
-        sequence,
-      })
+      const frame = frames.ofOutput(output_name, value, 'replace')
+      frame.sequence = sequence
+      await sendFrameInSlices(connection, frame)
     }
   } finally {
     release?.()

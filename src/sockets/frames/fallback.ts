@@ -1,5 +1,6 @@
 // Fallback frames without values, for values that cannot be encoded: clients still learn what has happened.
 import type { JobFrame } from '../../events/types.ts'
+import { JobFrames } from '../../jobs/history/job-frames.ts'
 
 const UNSENDABLE_MESSAGE = 'cannot be sent: it is too large or nested too deeply.'
 
@@ -10,7 +11,7 @@ const VALUE_STRIPPERS: ValueStrippers = {
   node_update: (frame) => ({ ...frame, result: null }),
   output_update: ({ job_id, workflow_id, node_id, output_name }) => {
     const content = `A value of the output "${output_name}" ${UNSENDABLE_MESSAGE}`
-    return { type: 'log_update', job_id, workflow_id, node_id, content, severity: 'error' }
+    return new JobFrames(job_id, workflow_id).logUpdate(node_id, content, 'error')
   },
 }
 

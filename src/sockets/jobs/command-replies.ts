@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../../generated/errors.ts'
 import type { CommandRefusedError } from '../../../generated/types.ts'
 import { type Problem, type ServiceError, toServiceError } from '../../errors.ts'
 import type { ActiveJob } from '../../jobs/active-job.ts'
-import { buildFailedUpdateFrame } from '../../jobs/history/job-update-frame.ts'
+import { JobFrames } from '../../jobs/history/job-frames.ts'
 import type { JobInputs } from '../../jobs/run/job-inputs.ts'
 import { logFailure } from '../../log.ts'
 import type { CommandConnection } from '../commands/command-connection.ts'
@@ -86,7 +86,7 @@ export function sendJobFailure(
 ): void {
   const error = toServiceError(thrown)
   logFailure(connection.app.log, error, { job_id }, 'a job command failed')
-  connection.send(buildFailedUpdateFrame(job_id, workflow_id, error))
+  connection.send(new JobFrames(job_id, workflow_id).failedCommand(error))
 }
 
 export type CommandRefusalCode = CommandRefusedError['error']

@@ -6,41 +6,32 @@ import { toServiceError } from '../../errors.ts'
 import type { FeedItem, JobFeed } from '../../events/job-feed.ts'
 import { LazyEvent } from '../../events/lazy-event.ts'
 import type { JobFrame } from '../../events/types.ts'
-import { buildFailedUpdateFrame } from '../../jobs/history/job-update-frame.ts'
+import { JobFrames } from '../../jobs/history/job-frames.ts'
 import type { JobOptions } from '../../jobs/service.ts'
 import { ChurnMap } from '../../shared/churn-map.ts'
 import { forEachSteps, type TimeSliceScheduler } from '../../shared/time-slices.ts'
 import { AsyncMutex, type FrameSender, holdLazyEvent } from '../frames/large-frames.ts'
-import { createEventFrame } from './frames.ts'
+import { StoredJobFrames } from './frames.ts'
 import { awaitHistoryRecovery } from './history-recovery.ts'
 
 type FollowDetail = JobOptions['event_detail'] | 'ending'
 
-/** Frames about the tools of a node. */
-const TOOL_FRAMES = ['tool_call_update', 'tool_result_update'] as const
+/** Frames about the work of nodes. */
+const WORK_FRAMES = ['node_update', 'node_progress', 'edge_update', 'tool_call_update', 'tool_result_update'] as const
+
+const FRAMES_BEFORE_END: ReadonlySet<JobFrame['type']> = new Set([
+  ...WORK_FRAMES,
+  'output_update',
+  'chunk',
+  'log_update',
+])
 
 /** Frames that are dropped at each level of detail; all others pass. `ending` is for a client that waits only for the end. */
 const DROPPED_FRAMES: Readonly<Record<FollowDetail, ReadonlySet<JobFrame['type']>>> = {
   full: new Set(),
-  outputs: new Set(['node_update', 'node_progress', 'edge_update', ...TOOL_FRAMES]),
-  terminal: new Set([
-    'node_update',
-    'node_progress',
-    'edge_update',
-    'output_update',
-    'chunk',
-    'log_update',
-    ...TOOL_FRAMES,
-  ]),
-  ending: new Set([
-    'node_update',
-    'node_progress',
-    'edge_update',
-    'output_update',
-    'chunk',
-    'log_update',
-    ...TOOL_FRAMES,
-  ]),
+  outputs: new Set(WORK_FRAMES),
+  terminal: FRAMES_BEFORE_END,
+  ending: FRAMES_BEFORE_END,
 }
 
 interface FollowOptions {
@@ -158,7 +149,7 @@ export class JobFollowers {
     const { app } = this.#connection
     const error = toServiceError(thrown)
     app.log.error({ err: error.cause ?? error, job_id }, 'a follower failed')
-    this.#connection.send(buildFailedUpdateFrame(job_id, workflow_id, error))
+    this.#connection.send(new JobFrames(job_id, workflow_id).failedCommand(error))
   }
 
   stop(job_key: number): void {
@@ -224,6 +215,7 @@ export class JobFollowers {
   ): Promise<void> {
     const connection = this.#connection
     const { reading } = connection.app.schedulers
+    const storedFrames = new StoredJobFrames(row, connection.app.runs)
     for await (const item of items) {
       // Hundreds of sockets may follow the same job, and look at all its items.
       while (reading.isTurnUsed && !signal.aborted) await reading.turn(userShareKey(row))
@@ -234,8 +226,7 @@ export class JobFollowers {
         // A frame from a stored event takes names and types from the graph.
         const preparing = item.frame ? null : connection.app.runs.jobs.preparePlan(row)
         if (preparing) await preparing
-        const frame =
-          item.frame ?? (item.event && createEventFrame(row, item.event, item.sequence!, connection.app.runs))
+        const frame = item.frame ?? (item.event && storedFrames.ofEvent(item.event, item.sequence!))
         if (frame && isFrameIncluded(frame, detail) && !(connection.congested && isProvisional(item))) {
           // If the loop was replaced, the newer loop sends this item.
           if (connection.isLarge(frame)) {
