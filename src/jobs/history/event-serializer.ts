@@ -1,7 +1,9 @@
-// Serializes events for clients as JSON text: the stored event, and the fields that all events of its job share.
+// Makes the events that clients get, as JSON text and as `job_event` frames: the stored event, and the fields that all events of its job share.
+import type { JobEventFrame } from '../../../generated/types.ts'
 import type { JobTable } from '../../db/schema.ts'
 import { DerivedValueCache } from '../../events/derived-value-cache.ts'
 import type { FeedItem } from '../../events/job-feed.ts'
+import { LazyEvent } from '../../events/lazy-event.ts'
 import { encodeEventText } from '../../events/stored-event-codec.ts'
 import type { EventBody } from '../../events/types.ts'
 
@@ -27,11 +29,28 @@ export type EventJobFields = Pick<JobTable, 'id' | 'workflow_id' | 'workspace_id
  * Serializes the events of one job, each as a `JobEvent` in two parts. The second part may be large, and is shared by all followers of the job; joining
  * the parts would copy it.
  */
-export function createEventSerializer({
-  id,
-  workflow_id,
-  workspace_id,
-}: EventJobFields): (item: JobEventItem) => [string, string] {
-  const shared = JSON.stringify({ job_id: id, workflow_id, workspace_id }).slice(1, -1)
+export function createEventSerializer(job: EventJobFields): (item: JobEventItem) => [string, string] {
+  const shared = JSON.stringify(toSharedFields(job)).slice(1, -1)
   return (item) => [`{"sequence":${item.sequence},${shared},`, eventBodyTexts.get(item)]
+}
+
+function toSharedFields({ id: job_id, workflow_id, workspace_id }: EventJobFields) {
+  return { job_id, workflow_id, workspace_id }
+}
+
+/** Frames by item. All sockets share the object, so that it is encoded once. It lives as long as its item. */
+const framesByItem = new WeakMap<JobEventItem, JobEventFrame>()
+
+export function createJobEventFrame(job: EventJobFields, item: JobEventItem): JobEventFrame {
+  const cached = framesByItem.get(item)
+  if (cached) return cached
+  const { sequence, timestamp, event } = item
+  const body = event instanceof LazyEvent ? event.body : event
+  const frame = {
+    type: 'job_event',
+    job_id: job.id,
+    event: { sequence, ...toSharedFields(job), timestamp, ...body },
+  } as JobEventFrame
+  framesByItem.set(item, frame)
+  return frame
 }

@@ -1,12 +1,15 @@
 // The job subscriptions of a connection: all events of each job in order, from the client's position. They use the job's feed, so that no event is
 // lost or doubled between replay and live events.
-import type { JobEventFrame } from '../../../generated/types.ts'
 import type { Principal } from '../../access/principal.ts'
 import { userShareKey } from '../../db/owner-scope.ts'
 import { isDamagedDataError, ServiceError, toServiceError } from '../../errors.ts'
 import { LazyEvent } from '../../events/lazy-event.ts'
-import type { EventBody } from '../../events/types.ts'
-import { type EventJobFields, isEventItem, type JobEventItem } from '../../jobs/history/event-serializer.ts'
+import {
+  createJobEventFrame,
+  type EventJobFields,
+  isEventItem,
+  type JobEventItem,
+} from '../../jobs/history/event-serializer.ts'
 import { ChurnMap } from '../../shared/churn-map.ts'
 import { AsyncMutex, holdLazyEvent } from '../frames/large-frames.ts'
 import { type SocketOutlet, stopOnClose } from './followers.ts'
@@ -197,22 +200,4 @@ export class JobSubscriptions {
       release?.()
     }
   }
-}
-
-/** Frames by item. All sockets share the object, so that it is encoded once. It lives as long as its item. */
-const framesByItem = new WeakMap<JobEventItem, JobEventFrame>()
-
-function createJobEventFrame(job: SubscribedJob, item: JobEventItem): JobEventFrame {
-  const cached = framesByItem.get(item)
-  if (cached) return cached
-  const { id: job_id, workflow_id, workspace_id } = job
-  const { sequence, timestamp, event } = item
-  const fields = { sequence, job_id, workflow_id, workspace_id, timestamp }
-  const frame = { type: 'job_event', job_id, event: { ...fields, ...eventBodyOf(event) } } as JobEventFrame
-  framesByItem.set(item, frame)
-  return frame
-}
-
-function eventBodyOf(event: EventBody): EventBody {
-  return event instanceof LazyEvent ? event.body : event
 }
