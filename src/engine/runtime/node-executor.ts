@@ -88,18 +88,18 @@ export class NodeExecutor implements FiringParticipant {
     this.mayBeHeavy = node.mayBeHeavy || updates.length > 0
     const codeRunner = new NodeCodeRunner(this, host)
     const reorderBuffer = new ReorderBuffer(this, host, codeRunner)
+    const parts = { executor: this, host, codeRunner, reorderBuffer }
     this.#codeRunner = codeRunner
     this.#reorderBuffer = reorderBuffer
     this.#inputs = new InputReader(node, host.edges, codeRunner, updates)
-    this.#aggregate =
-      node.readDepth > node.depth ? new AggregateReader(this, this.#inputs, codeRunner, reorderBuffer) : null
+    this.#aggregate = node.readDepth > node.depth ? new AggregateReader(parts, this.#inputs) : null
     this.#sideInputs = node.sideSlots.length > 0 ? new SideInputs(node, host.edges, inner ? null : this.region) : null
     this.#streamOperator =
       node.type.streamOperator && this.#sideInputs ? new StreamOperatorState(node, codeRunner, this.#sideInputs) : null
     this.#loop = node.type.loop && this.#sideInputs ? new LoopState(node, codeRunner, this.#sideInputs) : null
-    this.#publisher = node.output ? new OutputPublisher(this, host, codeRunner, reorderBuffer) : null
+    this.#publisher = node.output ? new OutputPublisher(parts) : null
     const isPlain = !(this.#aggregate || this.#streamOperator || this.#loop || this.#publisher)
-    this.#launcher = isPlain ? new FiringLauncher(this, host, codeRunner, reorderBuffer) : null
+    this.#launcher = isPlain ? new FiringLauncher(parts) : null
     this.#hasTargetsToCreate = node.ports.some(({ targets }) => targets.length > MANY_EDGES)
   }
 

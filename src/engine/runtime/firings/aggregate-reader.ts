@@ -8,6 +8,7 @@ import { ItemSource } from './firing.ts'
 import type { InputReader } from './input-reader.ts'
 import { findInputFailure } from './inputs.ts'
 import type { NodeCodeRunner } from './node-code-runner.ts'
+import type { NodeFiringParts } from './node-firing-parts.ts'
 import type { ReorderBuffer } from './reorder-buffer.ts'
 
 export class AggregateReader {
@@ -17,12 +18,7 @@ export class AggregateReader {
   readonly #reorderBuffer: ReorderBuffer
   readonly #aggregate: AggregateState
 
-  constructor(
-    executor: FiringParticipant,
-    inputs: InputReader,
-    codeRunner: NodeCodeRunner,
-    reorderBuffer: ReorderBuffer,
-  ) {
+  constructor({ executor, codeRunner, reorderBuffer }: NodeFiringParts, inputs: InputReader) {
     this.#executor = executor
     this.#inputs = inputs
     this.#codeRunner = codeRunner

@@ -16,6 +16,7 @@ import { FiringContext } from './context.ts'
 import { isHeavyFiring } from './cost.ts'
 import { isThenable } from './firing.ts'
 import type { NodeCodeRunner } from './node-code-runner.ts'
+import type { NodeFiringParts } from './node-firing-parts.ts'
 import type { ReorderBuffer } from './reorder-buffer.ts'
 import { resolveInputNodeValues } from './result-validation.ts'
 
@@ -25,7 +26,7 @@ export class FiringLauncher {
   readonly #codeRunner: NodeCodeRunner
   readonly #reorderBuffer: ReorderBuffer
 
-  constructor(executor: FiringParticipant, host: RunHost, codeRunner: NodeCodeRunner, reorderBuffer: ReorderBuffer) {
+  constructor({ executor, host, codeRunner, reorderBuffer }: NodeFiringParts) {
     this.#executor = executor
     this.#host = host
     this.#codeRunner = codeRunner

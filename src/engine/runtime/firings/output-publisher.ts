@@ -6,6 +6,7 @@ import { estimateWeight } from '../run/memory-account.ts'
 import type { FiringParticipant } from '../run/participant.ts'
 import type { RunHost } from '../run/run-host.ts'
 import type { NodeCodeRunner } from './node-code-runner.ts'
+import type { NodeFiringParts } from './node-firing-parts.ts'
 import type { ReorderBuffer } from './reorder-buffer.ts'
 import { validateOutputValue } from './result-validation.ts'
 
@@ -21,7 +22,7 @@ export class OutputPublisher {
   readonly #codeRunner: NodeCodeRunner
   readonly #reorderBuffer: ReorderBuffer
 
-  constructor(executor: FiringParticipant, host: RunHost, codeRunner: NodeCodeRunner, reorderBuffer: ReorderBuffer) {
+  constructor({ executor, host, codeRunner, reorderBuffer }: NodeFiringParts) {
     this.#executor = executor
     this.#host = host
     this.#codeRunner = codeRunner
