@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts'
 import type { Platform } from '../../platform.ts'
 import type { IdentityVerdict, TokenVerifiers } from '../authentication-rules.ts'
 import type { CallerFacts } from '../rate-limiter.ts'
-import { RECHECK, RecheckQueue } from './lookup-quota.ts'
+import { RecheckQueue } from './lookup-quota.ts'
 import type { IdentityDependencies, ProviderEndpoint } from './provider-client.ts'
 import { createJwtVerifier, createOpaqueTokenVerifier, isJwtFormat } from './token-verifiers.ts'
 import { hashToken, IdentityVerdictCache } from './verdict-cache.ts'
@@ -66,11 +66,13 @@ export function createIdentityVerifier(
   ]
   const pendingLookups = new Map<string, Promise<IdentityVerdict>>()
 
+  const verify = (token: string, caller: CallerFacts) => {
+    if (isJwtFormat(token)) return signed(token)
+    return caller.is_recheck ? opaque.recheck(token) : opaque.verify(token, callerOf(caller))
+  }
   const lookUp = async (token: string, digest: string, now: number, caller: CallerFacts): Promise<IdentityVerdict> => {
     try {
-      const { identified, ends } = await (isJwtFormat(token)
-        ? signed(token)
-        : opaque(token, caller.is_recheck ? RECHECK : callerOf(caller)))
+      const { identified, ends } = await verify(token, caller)
       // Counted from the request: the response may be as old as that.
       const until = Math.min(now + ttl_ms, ends)
       if (until > now) cache.set(digest, identified, now, until)

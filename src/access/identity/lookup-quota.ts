@@ -12,18 +12,14 @@ const MAX_OPEN_PER_CALLER = 16
  */
 const MAX_OPEN_RECHECKS = 64
 
-export const RECHECK = Symbol('recheck')
-
-/** The key of the caller, or null for a caller without a limit of its own. */
-export type LookupCaller = string | null | typeof RECHECK
-
 export class LookupQuota {
   readonly #openByCaller = new Map<string, number>()
   #open = 0
 
-  /** Whether another lookup may start; then `release` must follow. A recheck has a place in the `RecheckQueue`. */
-  acquire(caller: LookupCaller): boolean {
-    if (caller === RECHECK) return true
+  /**
+   * Whether another lookup may start; then `release` must follow. `caller` is the key of the caller, or null for a caller without a limit of its own.
+   */
+  acquire(caller: string | null): boolean {
     const open = this.#countOpen(caller)
     if (this.#open >= MAX_OPEN || open >= MAX_OPEN_PER_CALLER) return false
     this.#open++
@@ -31,8 +27,7 @@ export class LookupQuota {
     return true
   }
 
-  release(caller: LookupCaller): void {
-    if (caller === RECHECK) return
+  release(caller: string | null): void {
     this.#open--
     if (caller === null) return
     const open = this.#countOpen(caller) - 1

@@ -2,7 +2,7 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import type { IdentityVerdict } from '../authentication-rules.ts'
 import { JwksCache } from './jwks-cache.ts'
-import { type LookupCaller, LookupQuota, ServerKeyWarning } from './lookup-quota.ts'
+import { LookupQuota, ServerKeyWarning } from './lookup-quota.ts'
 import {
   type IdentityDependencies,
   OutageLog,
@@ -19,7 +19,13 @@ export interface TimedIdentityVerdict {
 }
 
 export type JwtVerifier = (token: string) => Promise<TimedIdentityVerdict>
-export type OpaqueTokenVerifier = (token: string, caller: LookupCaller) => Promise<TimedIdentityVerdict>
+
+export interface OpaqueTokenVerifier {
+  /** Looks up a token within the quota. `caller` is the key of the caller, or null for a caller without a limit of its own. */
+  verify(token: string, caller: string | null): Promise<TimedIdentityVerdict>
+  /** Looks up a token besides the quota: the recheck has a place in the `RecheckQueue`. */
+  recheck(token: string): Promise<TimedIdentityVerdict>
+}
 
 /** Only asymmetric algorithms: with HS256, any reader of the public key could sign (RFC 8725, section 2.1). */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
@@ -121,8 +127,7 @@ export function createOpaqueTokenVerifier(
     if (!principal) return createRejection('Invalid subject', platform.now() + REFUSED_MS)
     return { identified: { principal }, ends: Number.POSITIVE_INFINITY }
   }
-  return async (token, caller) => {
-    if (!quota.acquire(caller)) return IDENTITY_UNAVAILABLE
+  const lookUp = async (token: string): Promise<TimedIdentityVerdict> => {
     try {
       const verdict = await lookUpUser(token)
       outage.reportRecovery()
@@ -131,8 +136,17 @@ export function createOpaqueTokenVerifier(
       if (!(error instanceof ProviderUnavailableError)) throw error
       outage.reportFailure(error.message, platform.now())
       return IDENTITY_UNAVAILABLE
-    } finally {
-      quota.release(caller)
     }
+  }
+  return {
+    recheck: lookUp,
+    async verify(token, caller) {
+      if (!quota.acquire(caller)) return IDENTITY_UNAVAILABLE
+      try {
+        return await lookUp(token)
+      } finally {
+        quota.release(caller)
+      }
+    },
   }
 }
