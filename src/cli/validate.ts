@@ -1,7 +1,7 @@
 // `svc validate`: lists every problem of a workflow, and the inputs and outputs of a valid workflow.
 import type { Config } from '../config.ts'
 import { isRunnable, type Plan, type PlanInput } from '../engine/compile/compiler.ts'
-import { NodeError } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
 import { formatType } from '../engine/node-api/values/type-metadata.ts'
 import { parseToolTarget } from '../nodes/agent/tool-entries.ts'
 import { builtinRegistry } from '../nodes/registry.ts'

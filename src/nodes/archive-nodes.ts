@@ -1,5 +1,6 @@
 // archive.*: ZIP files. Tasks of the same names in src/media do the work in a worker.
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import {
   createFileNeedsReader,
   type InputFile,

@@ -1,8 +1,9 @@
 // asset.Load: reads a file of the user who runs the workflow. The host decides where files are and who may read them.
 
 import { withHeldMemory } from '../engine/node-api/held-memory.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
 import type { NodeFacts, NodeNeed } from '../engine/node-api/node-facts.ts'
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import type { Steps } from '../shared/time-slices.ts'
 import { loadAsset } from './shared/asset-loader.ts'
 import { optionalProperty, requiredProperty, valueOutput } from './shared/node-type-builders.ts'

@@ -2,7 +2,8 @@
 
 import type { OutputGenerator } from '../engine/node-api/firing-forms.ts'
 import type { NodeContext } from '../engine/node-api/node-context.ts'
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import type { AssetValue } from '../engine/node-api/services/assets.ts'
 import { createFileNeedsReader, type InputFile, readFileInput } from './shared/file-inputs.ts'
 import { optionalProperty, requiredProperty, streamOutput, valueOutput } from './shared/node-type-builders.ts'

@@ -1,6 +1,7 @@
 // chart.*: pictures of tables. Tasks of the same names in src/media draw them in a worker; columns are sent to them by role.
 import type { NodeContext } from '../engine/node-api/node-context.ts'
-import { NodeError, type NodeProperty, type NodeType } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { NodeProperty, NodeType } from '../engine/node-api/node-type.ts'
 import { createEnumType } from '../engine/node-api/values/type-metadata.ts'
 import type { Steps } from '../shared/time-slices.ts'
 import { type MadeImage, toImageValue } from './image/transform-nodes.ts'

@@ -1,8 +1,9 @@
 // code.*: code that users write, run in the host's sandbox. The sandbox checks the code; this file has the handles and limits.
 
 import type { InputValues, NodeRunResult, OutputGenerator } from '../engine/node-api/firing-forms.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
 import type { BackgroundExpressionReader } from '../engine/node-api/node-facts.ts'
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import type { SandboxScript } from '../engine/node-api/services/sandbox.ts'
 import {
   LARGEST_MEMORY_LIMIT_MB,

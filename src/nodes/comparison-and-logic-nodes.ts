@@ -1,6 +1,7 @@
 // compare.* and logic.*: questions whose answer is true or false.
 import type { InputValues } from '../engine/node-api/firing-forms.ts'
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import { getValueKind } from '../engine/node-api/values/type-conformance.ts'
 import { createEnumType } from '../engine/node-api/values/type-metadata.ts'
 import { optionalProperty, requiredProperty, typeConversion, valueOutput } from './shared/node-type-builders.ts'

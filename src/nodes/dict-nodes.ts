@@ -1,6 +1,7 @@
 // dict.*: read, change and split objects. No node changes the object that it is given.
 
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import { MAX_VALUE_DEPTH } from '../engine/node-api/values/measure.ts'
 import { optionalProperty, requiredProperty, typeConversion, valueOutput } from './shared/node-type-builders.ts'
 import {

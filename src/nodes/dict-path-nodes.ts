@@ -1,6 +1,7 @@
 // dict.*: flattens, unflattens and changes objects by the paths of their values, and calculates with values.
 
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import { MAX_VALUE_DEPTH } from '../engine/node-api/values/measure.ts'
 import { calculateEach } from './list/transform-nodes.ts'
 import { costOfFormula, costOfPaths } from './shared/firing-costs.ts'

@@ -1,5 +1,6 @@
 // hash.*: digests, checksums and content ids. Texts are hashed as their UTF-8 bytes.
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import { createEnumType } from '../engine/node-api/values/type-metadata.ts'
 import { cryptoLibrary, zlibLibrary } from './shared/lazy-libraries.ts'
 import { optionalProperty, requiredProperty, valueOutput } from './shared/node-type-builders.ts'

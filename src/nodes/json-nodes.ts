@@ -1,6 +1,7 @@
 // json.*: values as JSON text and back.
 
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import { MAX_VALUE_DEPTH } from '../engine/node-api/values/measure.ts'
 import { jsonErrorReason, locateJsonSyntaxError } from '../shared/json-syntax-error.ts'
 import { guardJsonText } from './shared/json-size.ts'

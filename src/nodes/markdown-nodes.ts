@@ -1,7 +1,8 @@
 // text.ParseMarkdown and text.RenderMarkdown: CommonMark with tables, read by markdown-it. HTML in it is read as text, and URLs such as
 // javascript: do not become links.
 import type { Token } from 'markdown-it'
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import { createLazyGetter, markdownLibrary } from './shared/lazy-libraries.ts'
 import { requiredProperty, valueOutput } from './shared/node-type-builders.ts'
 import { ensureTextLimit } from './shared/value-limits.ts'

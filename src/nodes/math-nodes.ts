@@ -1,6 +1,7 @@
 // math.*: numbers. A result that is not a finite number is an error and never leaves a node.
 import type { InputValues } from '../engine/node-api/firing-forms.ts'
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import { getValueKind } from '../engine/node-api/values/type-conformance.ts'
 import { createEnumType, parseType } from '../engine/node-api/values/type-metadata.ts'
 import { resolveLocale } from './shared/date-locale.ts'

@@ -1,7 +1,7 @@
 // Limits the work that one firing spends on a pattern. A search is linear in the text, but its factor is the pattern's size times its
 // groups. A search for all matches may read to the end of the text for each match.
 import type { RE2JS } from 're2js'
-import { NodeError } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
 import { findText } from './shared/text-search.ts'
 
 type Pattern = ReturnType<typeof RE2JS.compile>

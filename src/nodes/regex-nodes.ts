@@ -3,8 +3,9 @@
 
 import type { RE2JS } from 're2js'
 import type { InputValues } from '../engine/node-api/firing-forms.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
 import type { BackgroundExpressionReader, CostlyExpression } from '../engine/node-api/node-facts.ts'
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import { truncateText } from '../shared/text-truncation.ts'
 import { BoundedMatcher, MatchBudget } from './regex-bounded-matcher.ts'
 import { costOfAllMatches, costOfCompiling, costOfPattern } from './shared/firing-costs.ts'

@@ -1,5 +1,6 @@
 // Statistics of numbers: list.Statistics, and math.* of samples and pairs. Exact sums are in shared/descriptive-statistics.ts.
-import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { NodeType } from '../engine/node-api/node-type.ts'
 import { createEnumType } from '../engine/node-api/values/type-metadata.ts'
 import {
   type CentredNumbers,

@@ -1,5 +1,5 @@
 // Node types that fail, and the nodes behind them that the tests of Catch share.
-import { NodeError } from '../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
 import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { item, mapType, node, output, sink, testType, value, withTypes } from './kit.ts'
 

@@ -1,7 +1,7 @@
 // The law of control.Loop: how its rounds end, and with which result.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { NodeError } from '../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
 import { counting, types } from './counting.ts'
 import { mapType, node, output, outputs, run, start, testType, value, withTypes } from './kit.ts'
 

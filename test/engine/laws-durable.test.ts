@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
 import type { NodeServices } from '../../src/engine/node-api/node-services.ts'
-import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import { noServices } from '../../src/engine/node-api/services/no-services.ts'
 import { executePlan, type RunOutcome } from '../../src/engine/runtime/execution.ts'
 import {

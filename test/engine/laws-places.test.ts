@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
-import { NodeError } from '../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
 import { ANY_TYPE, parseType } from '../../src/engine/node-api/values/type-metadata.ts'
 import { Gate, graph, node, output, run, sink, source, start, testType, until, value, withTypes } from './kit.ts'
 

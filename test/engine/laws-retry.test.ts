@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
-import { NodeError, type NodeType, NonRetryableError } from '../../src/engine/node-api/node-type.ts'
+import { NodeError, NonRetryableError } from '../../src/engine/node-api/node-error.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import {
   Gate,
   graph,

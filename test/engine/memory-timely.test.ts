@@ -1,7 +1,7 @@
 // Streams that repeat unless they use the clock, in a run that has to wait.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Wait } from '../../src/engine/node-api/node-type.ts'
+import { Wait } from '../../src/engine/node-api/wait.ts'
 import type { RunOutcome } from '../../src/engine/runtime/execution.ts'
 import { graph, item, node, sink, testType } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'

@@ -1,7 +1,8 @@
 // The kinds of random graphs as node types of the engine, and the ledger of their firings. Each kind has a
 // synchronous, an asynchronous and a slow manner.
 import type { InputValues } from '../../src/engine/node-api/firing-forms.ts'
-import { NodeError, type NodeRegistry, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
+import type { NodeRegistry, NodeType } from '../../src/engine/node-api/node-type.ts'
 import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { testType, withTypes } from './kit.ts'
 import { type Kind, number } from './random-kinds.ts'

@@ -7,7 +7,7 @@ import {
   STREAM_END,
   type StreamOperatorFiring,
 } from '../../src/engine/node-api/firing-forms.ts'
-import { NodeError } from '../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
 import { number } from './random-kinds.ts'
 
 /** Aggregates that fail at an item. */

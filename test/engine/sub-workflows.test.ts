@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
-import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import {
   control,
   Gate,

@@ -1,8 +1,10 @@
 // A type that waits for a value of its name, and runs that are answered by name, for the tests of waiting.
 import assert from 'node:assert/strict'
 import type { Graph } from '../../src/engine/compile/graph.ts'
-import { NodeError, type NodeType, Wait } from '../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
+import { Wait } from '../../src/engine/node-api/wait.ts'
 import { type ExecuteOptions, executePlan, type RunOutcome } from '../../src/engine/runtime/execution.ts'
 import { output, planOf, Recorder, start, testType, withTypes } from './kit.ts'
 import type { MemoryJournal } from './memory-journal.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JobSnapshot } from '../../generated/types.ts'
-import { NodeError } from '../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
 import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { graph, node, sink, source, testType } from '../engine/kit.ts'
 import { call, refused } from '../helpers/http.ts'

@@ -3,7 +3,8 @@
 
 import { findPackageFile, parsePackagePath } from '../../assets/bundled-packages.ts'
 import { assetNotFoundError, loadVerifiedFile } from '../../assets/verified-file-loader.ts'
-import { NodeError, type NodeRegistry } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeRegistry } from '../../engine/node-api/node-type.ts'
 import type { AssetAccess } from '../../engine/node-api/services/assets.ts'
 import type { ToolAccess } from '../../engine/node-api/services/tools.ts'
 import type { VectorAccess } from '../../engine/node-api/services/vectors.ts'

@@ -1,7 +1,7 @@
 // Adapts errors of models and secrets to a run without a server: they name a variable to set instead of a request to send.
 
 import type { OwnerResources } from '../../composition/node-services.ts'
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { ModelAccess } from '../../engine/node-api/services/models.ts'
 import { MODEL_LIST_HINT } from '../../models/catalogue/model-name-suggestions.ts'
 import { explainMissingKey, ProviderError } from '../../models/provider-error.ts'

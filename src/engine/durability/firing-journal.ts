@@ -1,7 +1,7 @@
 // The journal calls of one firing: none after its end, and none after the end of its run. A journal error fails the run.
 
 import type { OutputValues } from '../node-api/firing-forms.ts'
-import { NodeError } from '../node-api/node-type.ts'
+import { NodeError } from '../node-api/node-error.ts'
 import type { RunState } from '../runtime/run/state.ts'
 import type { FailedAttempts, FiringEnd, Journal, WaitRequest } from './journal.ts'
 import type { FiringSite } from './run-durability.ts'

@@ -3,7 +3,7 @@
 
 import type { PlanNode } from '../compile/plan.ts'
 import type { OutputValues } from '../node-api/firing-forms.ts'
-import type { NodeInterruptedError } from '../node-api/node-type.ts'
+import type { NodeInterruptedError } from '../node-api/node-error.ts'
 import { isDeepEqual } from '../node-api/values/deep-equal.ts'
 import type { ItemSource } from '../runtime/firings/firing.ts'
 import { validateItem, validateOutputs } from '../runtime/firings/result-validation.ts'

@@ -21,9 +21,6 @@ import type {
 } from './node-facts.ts'
 import type { TypeMetadata } from './values/type-metadata.ts'
 
-export { NodeError, NodeInterruptedError, NonRetryableError } from './node-error.ts'
-export { Wait } from './wait.ts'
-
 export interface NodeProperty {
   name: string
   type: TypeMetadata

@@ -1,6 +1,6 @@
 // One call of a workflow by another: waits for its permit and its turn, and stops with its caller.
 
-import { NodeError } from '../node-api/node-type.ts'
+import { NodeError } from '../node-api/node-error.ts'
 import type { RunOutcome } from './run/observer.ts'
 import type { RunResources } from './run/resources.ts'
 import type { TimeSlice } from './time-slice.ts'

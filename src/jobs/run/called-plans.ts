@@ -2,7 +2,7 @@
 import { userShareKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { ServiceError } from '../../errors.ts'
 import { requireAcceptedPlan, requireRunnablePlan } from '../../workflows/invalid-graph-error.ts'
 import type { CompiledWorkflowGraph } from '../../workflows/plan-cache.ts'

@@ -3,7 +3,7 @@
 
 import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
 import type { NodeContext } from '../../engine/node-api/node-context.ts'
-import { NodeError, NonRetryableError } from '../../engine/node-api/node-type.ts'
+import { NodeError, NonRetryableError } from '../../engine/node-api/node-error.ts'
 import type { ModelMessage, ModelRequest } from '../../engine/node-api/services/models.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 import { buildConversation } from '../chat/conversation.ts'

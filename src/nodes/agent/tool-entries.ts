@@ -1,7 +1,8 @@
 // The entries of an agent's list of tools, as the author writes them.
 
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { NodeFacts, NodeProblem } from '../../engine/node-api/node-facts.ts'
-import { NodeError, type NodeTypeLookup } from '../../engine/node-api/node-type.ts'
+import type { NodeTypeLookup } from '../../engine/node-api/node-type.ts'
 import type { ToolTarget } from '../../engine/node-api/services/tools.ts'
 import { isLongerAsJson } from '../../engine/node-api/values/json-length.ts'
 import { resolveToolTypeWithData } from './tool-node-types.ts'

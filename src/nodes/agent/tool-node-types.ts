@@ -1,7 +1,8 @@
 // Decides which node types can be tools of agents, and why others cannot.
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
-import { NodeError, type NodeType, type NodeTypeLookup } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType, NodeTypeLookup } from '../../engine/node-api/node-type.ts'
 
 const WORKFLOW_CALL = 'workflow.Call'
 

@@ -1,7 +1,7 @@
 // The tools of an agent: reads them from the property, describes them to the model, and calls them with the arguments that the model wrote.
 
 import type { FiringStep, NodeContext } from '../../engine/node-api/node-context.ts'
-import { NodeError, NodeInterruptedError } from '../../engine/node-api/node-type.ts'
+import { NodeError, NodeInterruptedError } from '../../engine/node-api/node-error.ts'
 import {
   type ResolvedTool,
   SINGLE_NODE_PREFIX,

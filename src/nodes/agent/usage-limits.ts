@@ -1,7 +1,7 @@
 // The limits of an agent: turns, tokens, time and money, over all attempts. A reached limit is final, since another attempt could only use
 // more. All but the limit of turns end the agent with `limit_reached`, before its next turn or within it.
 
-import { NonRetryableError } from '../../engine/node-api/node-type.ts'
+import { NonRetryableError } from '../../engine/node-api/node-error.ts'
 import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import { roundAmount } from '../../shared/money.ts'
 

@@ -2,8 +2,9 @@
 
 import type { OutputValues } from '../../engine/node-api/firing-forms.ts'
 import type { NodeContext } from '../../engine/node-api/node-context.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { NodeFacts, NodeNeed } from '../../engine/node-api/node-facts.ts'
-import { NodeError, type NodeProperty, type NodeType } from '../../engine/node-api/node-type.ts'
+import type { NodeProperty, NodeType } from '../../engine/node-api/node-type.ts'
 import type { ModelMessage } from '../../engine/node-api/services/models.ts'
 import { optionalProperty, streamOutput, valueOutput } from '../shared/node-type-builders.ts'
 import { buildConversation, conversationProblem } from './conversation.ts'

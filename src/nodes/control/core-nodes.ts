@@ -2,8 +2,10 @@
 
 import { readSteadyTime } from '../../engine/node-api/clock.ts'
 import type { InputValues } from '../../engine/node-api/firing-forms.ts'
-import { NodeError, type NodeType, Wait } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { SINGLE_NODE_PREFIX } from '../../engine/node-api/services/tools.ts'
+import { Wait } from '../../engine/node-api/wait.ts'
 import {
   optionalProperty,
   requiredProperty,

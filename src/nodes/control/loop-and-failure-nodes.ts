@@ -1,6 +1,7 @@
 // control.*: loops, switches, caught failures, and endless numbers.
 import type { InputValues, LoopFiring } from '../../engine/node-api/firing-forms.ts'
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { FailureToken } from '../../engine/runtime/streams/tokens.ts'
 import { optionalProperty, requiredProperty, streamOutput, valueOutput } from '../shared/node-type-builders.ts'
 import { abbreviate } from '../shared/value-limits.ts'

@@ -1,7 +1,9 @@
 // human.* and control.WaitFor: firings that wait for a person, or for a value from outside the run. The host decides who may answer, and
 // validates the answer.
 import type { WaitRequest } from '../../engine/durability/journal.ts'
-import { NodeError, type NodeType, Wait } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
+import { Wait } from '../../engine/node-api/wait.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 import { backgroundSchemaReader, checkSchemaQuickly, guardSchema } from '../shared/schema-validation.ts'
 

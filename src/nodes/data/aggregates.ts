@@ -1,7 +1,7 @@
 // Functions that combine many values into one cell, such as sums and means, for groups and pivots.
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { compensatedSum, meanOf, quantileOf, sampleDeviation, sortNumbers } from '../shared/descriptive-statistics.ts'
 import { KeyIndex } from '../shared/equality-keys.ts'

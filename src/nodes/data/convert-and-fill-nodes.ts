@@ -1,7 +1,8 @@
 // data.Convert and data.Fill: convert cells to a type, and fill missing cells.
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { setOwnProperty } from '../../shared/own-property.ts'

@@ -1,5 +1,6 @@
 // data.Join: joins two tables by columns that their rows have in common.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { KeyIndex } from '../shared/equality-keys.ts'
 import { optionalProperty, valueOutput } from '../shared/node-type-builders.ts'

@@ -1,5 +1,6 @@
 // data.ReadJsonLines and data.WriteJsonLines: tables in files with one JSON object in each line.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { decodeTextFile, READ_ENCODING_PROPERTY, type ReadEncoding } from '../shared/charset.ts'
 import { createFileNeedsReader, type InputFile, prepareFileInput } from '../shared/file-inputs.ts'

@@ -1,5 +1,6 @@
 // data.ParseJsonLines and data.FormatJsonLines: tables as JSON Lines, one row on each line (jsonlines.org).
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { jsonErrorReason } from '../../shared/json-syntax-error.ts'
 import { JsonSize } from '../shared/json-size.ts'

@@ -1,5 +1,6 @@
 // data.Pivot and data.Unpivot: turn values of a column into columns, and back.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { guardKeyLength } from '../shared/equality-keys.ts'

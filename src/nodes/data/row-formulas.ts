@@ -2,7 +2,7 @@
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
 import type { InputValues } from '../../engine/node-api/firing-forms.ts'
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { guardEvaluations, parseFormula } from '../shared/formula/parser.ts'
 import { listColumns, readCell, type TableRow } from '../shared/table-rows.ts'

@@ -1,5 +1,5 @@
 // Sorts rows by columns.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { rankValues, sortByRanks } from '../shared/ranking.ts'
 import { guardColumns, readCell, type TableRow } from '../shared/table-rows.ts'

@@ -1,5 +1,6 @@
 // data.Query: SQL over tables. The task of the same name in src/media does the work in a worker.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { parseType } from '../../engine/node-api/values/type-metadata.ts'
 import { runMediaTask } from '../shared/file-inputs.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'

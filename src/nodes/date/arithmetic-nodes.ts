@@ -1,6 +1,7 @@
 // date.*: arithmetic with moments; periods are in period-node.ts. Years to days go by the calendar of a zone, hours and less by elapsed
 // time.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import {
   COMPARISON_OPERATOR_TYPE,

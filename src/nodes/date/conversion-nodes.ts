@@ -1,5 +1,6 @@
 // date.*: makes, reads, writes and splits moments, which are RFC 3339 texts with an offset. Arithmetic is in arithmetic-nodes.ts.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { dateWordsOf, isDateStyle, resolveLocale, writeDateInStyle } from '../shared/date-locale.ts'
 import {

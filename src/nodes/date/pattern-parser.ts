@@ -1,5 +1,5 @@
 // Reads a text by a pattern as a moment.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { dateWordsOf, resolveLocale } from '../shared/date-locale.ts'
 import {
   createMoment,

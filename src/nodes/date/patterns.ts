@@ -1,6 +1,6 @@
 // Patterns of dates, such as `dd.MM.yyyy HH:mm`, written and read with the table of pattern-fields.ts. Text stands in single quotes.
 // Reading goes from left to right without backtracking.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { truncateText } from '../../shared/text-truncation.ts'
 import type { DateWords } from '../shared/date-locale.ts'
 import { withWholeMinuteOffset, type ZonedMoment } from '../shared/date-time.ts'

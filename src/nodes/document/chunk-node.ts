@@ -1,5 +1,6 @@
 // document.Chunk: splits a long text into overlapping pieces with their positions.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 import { findChunkEnd } from '../shared/text-chunks.ts'
 import { guardListLength, guardTotalText } from '../shared/value-limits.ts'

@@ -1,5 +1,6 @@
 // document.*: text and pages of documents. Documents that may be hostile are read in a worker, by the tasks of the same names in src/media.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { htmlToMarkdown } from '../html/markdown-writer.ts'
 import { readHtml } from '../html/page-reader.ts'

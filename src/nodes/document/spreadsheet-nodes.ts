@@ -1,6 +1,7 @@
 // document.ReadXlsx and document.WriteXlsx: read and write tables as Excel workbooks.
 
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { isLongerAsJson } from '../../engine/node-api/values/json-length.ts'
 import { makeMeasuredSteps } from '../../engine/node-api/values/measure.ts'
 import type { Steps } from '../../shared/time-slices.ts'

@@ -1,6 +1,6 @@
 // A small part of CSS selectors, matched while a document is read. An element is tested against facts known from its ancestors, so the work
 // is at most elements times selector parts.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { abbreviate } from '../shared/value-limits.ts'
 
 const LONGEST_SELECTOR = 200

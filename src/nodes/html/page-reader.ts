@@ -1,6 +1,6 @@
 // Reads an HTML document in one pass: its title, its visible text, its links, and the selected elements. htmlparser2 finds the tags; no
 // tree is built.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { htmlLibrary } from '../shared/lazy-libraries.ts'
 import { guardTotalText } from '../shared/value-limits.ts'
 import { type CssSelector, isSelected, matchSelector, type SelectorMatch } from './css-selector.ts'

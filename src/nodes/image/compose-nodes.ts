@@ -1,6 +1,7 @@
 // image.*: overlays, contact sheets, text, trimming and padding. Tasks of the same names in src/media do the work in a worker.
 
-import { NodeError, type NodeProperty, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeProperty, NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { truncateText } from '../../shared/text-truncation.ts'

@@ -1,6 +1,7 @@
 // list.*: make, change and split lists. No node changes the list that it is given. sort-filter-group-nodes.ts works by the values of items,
 // transform-nodes.ts with two lists or several items at once, statistics-nodes.ts computes statistics.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { costOfChunks } from '../shared/firing-costs.ts'
 import { optionalProperty, requiredProperty, typeConversion, valueOutput } from '../shared/node-type-builders.ts'
 import { createStepBudget, guardListLength } from '../shared/value-limits.ts'

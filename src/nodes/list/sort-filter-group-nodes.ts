@@ -1,5 +1,6 @@
 // list.*: sort, filter and group items by their values, or by the value at a path in each item.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import {
   COMPARISON_OPERATOR_TYPE,

@@ -1,6 +1,7 @@
 // list.*: combine two lists, and compute windows, indexes, formulas and running totals of one.
 import type { InputValues } from '../../engine/node-api/firing-forms.ts'
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { MAX_OBJECT_KEYS } from '../../shared/value-limits.ts'

@@ -1,5 +1,6 @@
 // random.*: random choices from lists, texts and UUIDs. The generator is in generator.ts.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { COST_PER_DRAW, costOfDrawnItems } from '../shared/firing-costs.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 import { requireFinite } from '../shared/value-operations.ts'

@@ -1,6 +1,7 @@
 // random.*: random numbers. A seed makes them repeatable; the generator is in generator.ts.
 import type { NodeContext } from '../../engine/node-api/node-context.ts'
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { optionalProperty, requiredProperty, streamOutput, valueOutput } from '../shared/node-type-builders.ts'
 import { requireFinite } from '../shared/value-operations.ts'
 import { createGenerator, type RandomGenerator } from './generator.ts'

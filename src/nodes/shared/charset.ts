@@ -1,5 +1,5 @@
 // Decodes text files and encodes texts as files.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import type { InputFile } from './file-inputs.ts'
 import { optionalProperty } from './node-type-builders.ts'

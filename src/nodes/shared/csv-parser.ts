@@ -1,5 +1,5 @@
 // Reads CSV by RFC 4180 in one pass as records of cells, with any line endings. It does not know headers.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { guardListLength } from './value-limits.ts'
 
 const QUOTE = '"'

@@ -1,6 +1,6 @@
 // The words and styles of dates in a language: months, weekdays, halves of a day, and date styles. The calendar is always Gregorian, so
 // that a date means the same everywhere.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { ZonedMoment } from './date-time.ts'
 import { memoizeByText } from './memoize.ts'
 import { abbreviate } from './value-limits.ts'

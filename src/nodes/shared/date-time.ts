@@ -2,7 +2,7 @@
 // are in date/patterns.ts.
 import type { Temporal } from 'temporal-polyfill'
 import { findNearest } from '../../engine/node-api/did-you-mean.ts'
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { temporalLibrary } from './lazy-libraries.ts'
 import { memoizeByText } from './memoize.ts'
 import { abbreviate } from './value-limits.ts'

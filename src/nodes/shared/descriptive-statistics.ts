@@ -1,5 +1,5 @@
 // Sums, deviations and quantiles of numbers, without the rounding errors of naive addition.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { requireFinite } from './value-operations.ts'
 
 /** The sum with compensation of rounding errors (Neumaier 1974). Throws NodeError `not_finite`. */

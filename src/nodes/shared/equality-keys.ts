@@ -1,5 +1,5 @@
 // Keys that identify rows and items by value. Equal keys get the same number.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { cryptoLibrary } from './lazy-libraries.ts'
 import { createStepBudget, isShortKey, LONGEST_KEY, MOST_TOTAL_TEXT, type StepBudget } from './value-limits.ts'
 import { toCanonicalText } from './value-operations.ts'

@@ -2,8 +2,9 @@
 
 import { withHeldMemory } from '../../engine/node-api/held-memory.ts'
 import type { NodeContext } from '../../engine/node-api/node-context.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { NodeFacts, NodeNeed } from '../../engine/node-api/node-facts.ts'
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import type { MediaResult } from '../../engine/node-api/services/media.ts'
 import { readFileReference } from '../asset-load-node.ts'
 import { loadAsset } from './asset-loader.ts'

@@ -1,5 +1,5 @@
 // Tells what is wrong with a value by the error of work that only reads it.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 
 /** The message of a NodeError of one of these types; null if the work succeeds. @throws every other error, which says nothing about the value */
 export async function catchErrorMessage(work: Promise<unknown>, ...types: readonly string[]): Promise<string | null> {

@@ -1,6 +1,7 @@
 // JSON schemas in a workflow: checks that a schema can be used, and validates values by it.
+
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { BackgroundExpressionReader } from '../../engine/node-api/node-facts.ts'
-import { NodeError } from '../../engine/node-api/node-type.ts'
 import {
   findSchemaProblem,
   isKnownUsableSchema,

@@ -1,7 +1,7 @@
 // Tables as nodes see them: lists of rows, which are objects by column. Absent and null cells are missing.
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { setOwnProperty } from '../../shared/own-property.ts'
 import { runToCompletion, type Steps } from '../../shared/time-slices.ts'

@@ -2,8 +2,8 @@
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
 import type { InputValues } from '../../engine/node-api/firing-forms.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { UnknownName } from '../../engine/node-api/node-facts.ts'
-import { NodeError } from '../../engine/node-api/node-type.ts'
 import { abbreviate, ensureTextLimit, guardTextLength, LONGEST_CHECKED_TEMPLATE } from './value-limits.ts'
 import { parsePathTexts, readAtPath, toText } from './value-operations.ts'
 

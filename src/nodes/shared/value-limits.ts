@@ -1,7 +1,7 @@
 // Limits of the values that nodes make, and their guards. A few nodes in a row can double a text or a list each. So a node whose output may
 // exceed its input checks the size, if possible before it makes the value.
 
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { MAX_VALUE_DEPTH } from '../../engine/node-api/values/measure.ts'
 import { isNestedTooDeep } from '../../engine/node-api/values/value-excess.ts'
 import { truncateText } from '../../shared/text-truncation.ts'

@@ -1,5 +1,5 @@
 // Operations on values that several node types share: text forms, comparison, order, and paths.
-import { NodeError } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { stringifyParts } from '../../shared/incremental-json.ts'
 import type { Steps } from '../../shared/time-slices.ts'

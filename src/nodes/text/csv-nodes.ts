@@ -1,5 +1,6 @@
 // text.ParseCsv and text.FormatCsv: read and write tables, which are lists of objects, as CSV. shared/csv-parser.ts reads records.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { type CsvRecord, guardSeparator, parseCsvRecords } from '../shared/csv-parser.ts'
 import { optionalProperty, requiredProperty, typeConversion, valueOutput } from '../shared/node-type-builders.ts'

@@ -1,6 +1,7 @@
 // text.Diff: the changes from one text to another, line by line. The package diff compares them (Myers).
 import type { StructuredPatch } from 'diff'
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { costOfDiff } from '../shared/firing-costs.ts'
 import { diffLibrary } from '../shared/lazy-libraries.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'

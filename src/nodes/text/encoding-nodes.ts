@@ -1,5 +1,6 @@
 // text.Encode and text.Decode: encode the UTF-8 bytes of texts in an alphabet that is safe elsewhere, and decode them.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 import { guardTextLength } from '../shared/value-limits.ts'

@@ -1,5 +1,6 @@
 // text.Similarity: how similar two texts are, by characters. Edit distances come from fastest-levenshtein.
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { COST_PER_UNIT, costOfPairs, lengthOfValue } from '../shared/firing-costs.ts'
 import { similarityLibrary } from '../shared/lazy-libraries.ts'

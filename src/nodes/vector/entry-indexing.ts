@@ -2,8 +2,8 @@
 
 import type { InputValues, OutputValues } from '../../engine/node-api/firing-forms.ts'
 import type { NodeContext } from '../../engine/node-api/node-context.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { NodeFacts, NodeProblem } from '../../engine/node-api/node-facts.ts'
-import { NodeError } from '../../engine/node-api/node-type.ts'
 import type { VectorEntry } from '../../engine/node-api/services/vectors.ts'
 import { embedTexts } from '../chat/embed-node.ts'
 import { cryptoLibrary } from '../shared/lazy-libraries.ts'

@@ -2,8 +2,9 @@
 
 import type { InputValues, OutputValues } from '../../engine/node-api/firing-forms.ts'
 import type { NodeContext } from '../../engine/node-api/node-context.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { NodeFacts, NodeNeed, NodeProblem } from '../../engine/node-api/node-facts.ts'
-import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import type { NodeType } from '../../engine/node-api/node-type.ts'
 import type { VectorFilter } from '../../engine/node-api/services/vectors.ts'
 import { dimensionsProperty, embeddingNeed, embedTexts } from '../chat/embed-node.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'

@@ -4,7 +4,8 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { InputValues } from '../../../src/engine/node-api/firing-forms.ts'
 import type { NodeContext } from '../../../src/engine/node-api/node-context.ts'
-import { NodeError, NodeInterruptedError, type NodeType } from '../../../src/engine/node-api/node-type.ts'
+import { NodeError, NodeInterruptedError } from '../../../src/engine/node-api/node-error.ts'
+import type { NodeType } from '../../../src/engine/node-api/node-type.ts'
 import {
   graph,
   item,

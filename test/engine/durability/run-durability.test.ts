@@ -4,7 +4,8 @@ import { describe, test } from 'node:test'
 import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { Journal } from '../../../src/engine/durability/journal.ts'
 import type { InputValues } from '../../../src/engine/node-api/firing-forms.ts'
-import { NodeError, type NodeType } from '../../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../../src/engine/node-api/node-error.ts'
+import type { NodeType } from '../../../src/engine/node-api/node-type.ts'
 import type { Execution, RunOutcome } from '../../../src/engine/runtime/execution.ts'
 import {
   Gate,

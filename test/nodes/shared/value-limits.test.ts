@@ -8,7 +8,8 @@ import {
   STREAM_END,
   type StreamOperatorFiring,
 } from '../../../src/engine/node-api/firing-forms.ts'
-import { NodeError, type NodeProperty, type NodeType } from '../../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../../src/engine/node-api/node-error.ts'
+import type { NodeProperty, NodeType } from '../../../src/engine/node-api/node-type.ts'
 import { conformsShallowly } from '../../../src/engine/node-api/values/type-conformance.ts'
 import { builtinRegistry } from '../../../src/nodes/registry.ts'
 import { LONGEST_LIST, LONGEST_TEXT, MOST_TOTAL_TEXT } from '../../../src/nodes/shared/value-limits.ts'

@@ -6,7 +6,7 @@ import type { FailedAttempts } from '../../durability/journal.ts'
 import { type Clock, readSteadyTime } from '../../node-api/clock.ts'
 import type { OutputValues } from '../../node-api/firing-forms.ts'
 import type { LogSeverity } from '../../node-api/node-context.ts'
-import { NodeError, NodeInterruptedError, NonRetryableError } from '../../node-api/node-type.ts'
+import { NodeError, NodeInterruptedError, NonRetryableError } from '../../node-api/node-error.ts'
 import { toItemSource } from './firing.ts'
 import { toPublicError } from './result-validation.ts'
 

@@ -1,7 +1,7 @@
 // Waits that hold no concurrency permit and end as soon as the run stops.
 
 import type { Clock } from '../../node-api/clock.ts'
-import { NodeError } from '../../node-api/node-type.ts'
+import { NodeError } from '../../node-api/node-error.ts'
 import type { RunResources } from '../run/resources.ts'
 import type { HaltableWait } from '../workflow-call.ts'
 

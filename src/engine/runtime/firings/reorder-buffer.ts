@@ -3,7 +3,7 @@
 import type { FiringRecord } from '../../durability/firing-record.ts'
 import type { WaitRequest } from '../../durability/journal.ts'
 import type { OutputValues } from '../../node-api/firing-forms.ts'
-import { Wait } from '../../node-api/node-type.ts'
+import { Wait } from '../../node-api/wait.ts'
 import type { RunParticipant } from '../run/participant.ts'
 import type { RunHost } from '../run/run-host.ts'
 import {

@@ -4,7 +4,7 @@ import { isRecord } from '../../../shared/record.ts'
 import type { PlanNode, PlanSlot } from '../../compile/plan.ts'
 import { suggestName } from '../../node-api/did-you-mean.ts'
 import type { InputValues, OutputValues } from '../../node-api/firing-forms.ts'
-import { NodeError, Wait } from '../../node-api/node-type.ts'
+import { NodeError } from '../../node-api/node-error.ts'
 import { TypeMismatchError } from '../../node-api/values/coercion.ts'
 import { conformsShallowly, getValueKind } from '../../node-api/values/type-conformance.ts'
 import { formatTypeLabel } from '../../node-api/values/type-label.ts'
@@ -15,6 +15,7 @@ import {
   TOO_DEEP_TEXT,
   type ValueExcess,
 } from '../../node-api/values/value-excess.ts'
+import { Wait } from '../../node-api/wait.ts'
 import { resolveParam } from '../run/params.ts'
 
 function createNodeError(node: PlanNode, text: string, type = 'bad_output'): NodeError {

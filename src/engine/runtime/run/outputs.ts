@@ -1,7 +1,7 @@
 // The values of the output nodes of one run, by name, and their total size.
 
 import type { Plan } from '../../compile/compiler.ts'
-import { NodeError } from '../../node-api/node-type.ts'
+import { NodeError } from '../../node-api/node-error.ts'
 import { estimateSize } from '../../node-api/values/measure.ts'
 import { countExtraUtf8Bytes } from '../../node-api/values/utf8-bytes.ts'
 

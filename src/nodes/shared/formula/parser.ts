@@ -2,7 +2,7 @@
 // any number of values.
 
 import { suggestName } from '../../../engine/node-api/did-you-mean.ts'
-import { NodeError } from '../../../engine/node-api/node-type.ts'
+import { NodeError } from '../../../engine/node-api/node-error.ts'
 import { memoizeByText } from '../memoize.ts'
 import { abbreviate } from '../value-limits.ts'
 import { FORMULA_FUNCTION_NAMES, FORMULA_FUNCTIONS } from './functions.ts'

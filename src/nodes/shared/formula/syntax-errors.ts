@@ -1,5 +1,5 @@
 // Error messages for invalid formulas, with advice for users of other languages.
-import { NodeError } from '../../../engine/node-api/node-type.ts'
+import { NodeError } from '../../../engine/node-api/node-error.ts'
 import { truncateText } from '../../../shared/text-truncation.ts'
 
 /** Syntax of other languages, with the advice for it. */

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AggregateFiring, OutputValues } from '../../../../src/engine/node-api/firing-forms.ts'
-import { NodeError, type NodeType } from '../../../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../../../src/engine/node-api/node-error.ts'
+import type { NodeType } from '../../../../src/engine/node-api/node-type.ts'
 import { ANY_TYPE, parseType } from '../../../../src/engine/node-api/values/type-metadata.ts'
 import {
   Gate,

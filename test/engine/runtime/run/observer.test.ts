@@ -1,7 +1,7 @@
 // The events that a host receives from a run, and their order.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { NodeError } from '../../../../src/engine/node-api/node-type.ts'
+import { NodeError } from '../../../../src/engine/node-api/node-error.ts'
 import { Counter, edge, graph, node, output, run, sink, source, start, testType, value, withTypes } from '../../kit.ts'
 
 describe('observer', () => {
