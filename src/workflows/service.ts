@@ -27,8 +27,6 @@ import { RunnableWorkflows } from './runnable-workflows.ts'
 import { type ListedVersion, readVersionPageSteps, type VersionListPage, type VersionListRequest } from './versions.ts'
 import { formatSettings, MOST_SETTINGS, toEditableColumns, toVersionRow } from './workflow-rows.ts'
 
-export type { RunnableWorkflow } from './runnable-workflows.ts'
-
 /** A record with the revision of its row, which HTTP sends as `ETag`. */
 export interface RecordWithRevision<T> {
   record: T
