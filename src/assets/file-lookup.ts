@@ -1,7 +1,7 @@
 // FileLookup finds files by id or key in any store: assets and objects, which have rows, and temporary uploads, which have none.
 import type { Readable } from 'node:stream'
 import type { OwnerScope } from '../db/owner-scope.ts'
-import type { ObjectTable } from '../db/schema.ts'
+import type { ObjectTable } from '../db/tables/assets.ts'
 import type { AssetStore, StoredAsset } from './asset-store.ts'
 import { isTemporaryUploadKey } from './storage-keys.ts'
 import type { StoredObjectService } from './stored-object-service.ts'

@@ -1,6 +1,6 @@
 // Converts rows of threads and messages to records of the contract.
 import type { Message, MessageContent, Thread } from '../../generated/types.ts'
-import type { MessageTable, ThreadTable } from '../db/schema.ts'
+import type { MessageTable, ThreadTable } from '../db/tables/chat.ts'
 
 export function toThreadRecord(row: Omit<ThreadTable, 'key'>, running: boolean): Thread {
   const { id, user_id, workspace_id, title, last_sequence, created_at, updated_at } = row

@@ -2,8 +2,8 @@
 // a long thread only the newest exchanges are sent.
 import type { ChatMessage, MessageContent, ToolCall } from '../../generated/types.ts'
 import { listMessagesBefore, listSystemMessagesBefore, messageSize } from '../db/messages.ts'
-import type { MessageTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
+import type { MessageTable } from '../db/tables/chat.ts'
 import type { Steps } from '../shared/time-slices.ts'
 import type { ChatLimits } from './limits.ts'
 

@@ -9,7 +9,7 @@ import type {
   ResourceChangeFrame,
   TurnUpdateFrame,
 } from '../../generated/types.ts'
-import type { MessageTable } from '../db/schema.ts'
+import type { MessageTable } from '../db/tables/chat.ts'
 import { toMessageRecord } from './contract-records.ts'
 
 /** The last frame of a thread reports that the thread was deleted. */

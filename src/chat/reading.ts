@@ -1,8 +1,8 @@
 // Reads messages of a thread as records of the contract, in steps: one message may be long.
 import type { Message } from '../../generated/types.ts'
 import { listMessagesAfter } from '../db/messages.ts'
-import type { ThreadTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
+import type { ThreadTable } from '../db/tables/chat.ts'
 import type { Steps } from '../shared/time-slices.ts'
 import { toMessageRecord } from './contract-records.ts'
 

@@ -1,7 +1,7 @@
 // The chat of all owners: their threads, the running turns, and the followers.
 import { listMessagesAfter } from '../db/messages.ts'
 import type { OwnerScope } from '../db/owner-scope.ts'
-import type { MessageTable } from '../db/schema.ts'
+import type { MessageTable } from '../db/tables/chat.ts'
 import { findOwnedThread } from '../db/threads.ts'
 import { KeyedQueue } from '../shared/keyed-queue.ts'
 import { FairSemaphore } from '../workers/fair-semaphore.ts'

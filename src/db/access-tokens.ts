@@ -2,8 +2,8 @@
 import { sql } from 'kysely'
 import { changeRows, type StatementSteps, selectRow, selectRows } from './catalogue.ts'
 import { type OwnerScope, ownerCondition } from './owner-scope.ts'
-import type { AccessTokenTable } from './schema.ts'
 import { statement } from './statement.ts'
+import type { AccessTokenTable } from './tables/users.ts'
 
 const insert = statement<AccessTokenTable>()((db, p) =>
   db.insertInto('access_token').values({

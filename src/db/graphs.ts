@@ -4,9 +4,9 @@ import { sql } from 'kysely'
 import { chunkText } from '../shared/text-chunks.ts'
 import { DamagedRowError } from './integrity/damaged-row.ts'
 import { readFirstRows, type TimeBudget } from './row-batches.ts'
-import type { GraphPartTable, GraphTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Store, Tx } from './store.ts'
+import type { GraphPartTable, GraphTable } from './tables/workflows.ts'
 
 /** Characters of one part. Writing and committing a megabyte takes 2 to 6 ms. */
 const PART = 1_000_000

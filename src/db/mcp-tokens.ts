@@ -1,7 +1,7 @@
 // Rows of the access tokens of the MCP OAuth flow (`nta_…`), one statement per function.
 import { changeRows, type StatementSteps, selectRow } from './catalogue.ts'
-import type { McpTokenTable } from './schema.ts'
 import { statement } from './statement.ts'
+import type { McpTokenTable } from './tables/users.ts'
 
 const insert = statement<McpTokenTable>()((db, p) =>
   db.insertInto('mcp_token').values({

@@ -1,8 +1,8 @@
 // Rows of the messages of threads, one statement per function. Callers that have the key of a thread have checked its owner.
 import { sql } from 'kysely'
-import type { MessageTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
+import type { MessageTable } from './tables/chat.ts'
 
 const insert = statement<MessageTable>()((db, p) =>
   db.insertInto('message').values({

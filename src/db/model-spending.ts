@@ -1,7 +1,8 @@
 // The cost of model calls, summed by day (UTC), owner, model and currency.
-import type { ModelSpendingTable } from './schema.ts'
+
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
+import type { ModelSpendingTable } from './tables/users.ts'
 
 const add = statement<ModelSpendingTable>()((db, p) =>
   db

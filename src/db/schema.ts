@@ -7,13 +7,6 @@ import type { UserTables } from './tables/users.ts'
 import type { VectorTables } from './tables/vectors.ts'
 import type { WorkflowTables } from './tables/workflows.ts'
 
-export type * from './tables/assets.ts'
-export type * from './tables/chat.ts'
-export type * from './tables/jobs.ts'
-export type * from './tables/users.ts'
-export type * from './tables/vectors.ts'
-export type * from './tables/workflows.ts'
-
 /** Single facts about the whole database. */
 interface MetaTable {
   name: string

@@ -2,9 +2,9 @@
 import { sql } from 'kysely'
 import { DELETED_ROWS_OWNER, ifOwnedBy, type OwnerScope, ownerCondition } from './owner-scope.ts'
 import { deleteNumberedRows, type NumberedRowStatements, readFirstRows, type TimeBudget } from './row-batches.ts'
-import type { DraftTable, ThreadTable, TurnTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
+import type { DraftTable, ThreadTable, TurnTable } from './tables/chat.ts'
 
 const insert = statement<Omit<ThreadTable, 'key'>>()((db, p) =>
   db.insertInto('thread').values({

@@ -2,8 +2,8 @@
 
 import { changeRows, isRowSound, type StatementSteps, selectRow, selectRows } from './catalogue.ts'
 import type { OwnerScope } from './owner-scope.ts'
-import type { UserSecretTable } from './schema.ts'
 import { statement } from './statement.ts'
+import type { UserSecretTable } from './tables/users.ts'
 
 interface OwnerColumns {
   user_id: string

@@ -2,8 +2,8 @@
 
 import { changeRows, isRowSound, type StatementSteps, selectRows } from './catalogue.ts'
 import type { OwnerScope } from './owner-scope.ts'
-import type { UserSettingTable } from './schema.ts'
 import { statement } from './statement.ts'
+import type { UserSettingTable } from './tables/users.ts'
 
 const all = statement('unverified')((db) => db.selectFrom('user_setting').selectAll())
 

@@ -1,9 +1,9 @@
 // Rows of vectors and of their indexes, one statement per function. Callers compute the distance of vectors.
 import { sql } from 'kysely'
 import type { OwnerScope } from './owner-scope.ts'
-import type { VectorEntryTable, VectorIndexTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
+import type { VectorEntryTable, VectorIndexTable } from './tables/vectors.ts'
 
 interface OwnerColumns {
   user_id: string

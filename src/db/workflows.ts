@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import { deleteUnusedGraph } from './graphs.ts'
 import { DELETED_ROWS_OWNER, ifOwnedBy, type OwnerScope, ownerCondition } from './owner-scope.ts'
 import { readFirstRows, type TimeBudget } from './row-batches.ts'
-import type { WorkflowShareTable, WorkflowTable, WorkflowVersionTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
+import type { WorkflowShareTable, WorkflowTable, WorkflowVersionTable } from './tables/workflows.ts'
 import { foldText } from './text-folding.ts'
 
 const insert = statement<WorkflowTable>()((db, p) =>

@@ -1,6 +1,6 @@
 // Encodes and decodes stored events. A terminal event is stored without its snapshot, which is built from the job's row: the row never changes after the
 // end.
-import type { JobEventTable } from '../db/schema.ts'
+import type { JobEventTable } from '../db/tables/jobs.ts'
 import { cachedJsonText, stringifyWithCachedMembers } from '../shared/incremental-json.ts'
 import { appendJsonMember, stringifyWithBase64 } from '../shared/json.ts'
 import { type EndSnapshot, isLargeText, LazyEvent, LazyOutputEvent, LazyTerminalEvent } from './lazy-event.ts'

@@ -1,5 +1,5 @@
 // Converts stored events to feed items, one by one on request.
-import type { JobEventTable } from '../db/schema.ts'
+import type { JobEventTable } from '../db/tables/jobs.ts'
 import type { FeedItem } from './job-feed.ts'
 import { decodeStoredEnd, decodeStoredEvent, type EndSnapshotReader } from './stored-event-codec.ts'
 import type { EventBody } from './types.ts'

@@ -1,6 +1,6 @@
 // The components of an active job, connected with each other and with the job.
 import { userShareKey } from '../db/owner-scope.ts'
-import type { JobTable } from '../db/schema.ts'
+import type { JobTable } from '../db/tables/jobs.ts'
 import type { Plan } from '../engine/compile/compiler.ts'
 import type { CompiledWorkflowGraph } from '../workflows/plan-cache.ts'
 import { JobWriter } from './commit/job-writer.ts'

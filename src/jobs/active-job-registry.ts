@@ -2,7 +2,7 @@
 import type { JobSnapshot } from '../../generated/types.ts'
 import type { DueJob } from '../db/jobs/rows.ts'
 import { type OwnerScope, ownerScopeKey, userShareKey } from '../db/owner-scope.ts'
-import type { JobTable } from '../db/schema.ts'
+import type { JobTable } from '../db/tables/jobs.ts'
 import { ChurnMap } from '../shared/churn-map.ts'
 import { ActiveJob, type ActiveJobHost } from './active-job.ts'
 import type { ActiveJobParts } from './active-job-components.ts'

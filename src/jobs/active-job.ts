@@ -1,7 +1,7 @@
 // One job that this process holds. It changes states by the table of state-machine.ts, and stages every change with its event. The queue decides when a
 // job runs, the engine executes the run, and the writer stores the changes. Inputs, outputs and the journal are components of their own.
 import type { JobStatus } from '../../generated/types.ts'
-import type { JobTable } from '../db/schema.ts'
+import type { JobTable } from '../db/tables/jobs.ts'
 import type { Plan } from '../engine/compile/compiler.ts'
 import { isDamagedDataError, ServiceError } from '../errors.ts'
 import type { JobFeed } from '../events/job-feed.ts'

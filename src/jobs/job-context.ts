@@ -1,7 +1,7 @@
 // What the jobs of this process share: stores, clocks, plans and memory accounts, and the services of each owner.
 import type { OwnerScope } from '../db/owner-scope.ts'
-import type { JobTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
+import type { JobTable } from '../db/tables/jobs.ts'
 import type { NodeServices } from '../engine/node-api/node-services.ts'
 import type { ReserveCost } from '../engine/node-api/services/models.ts'
 import type { ProcessMemoryAccount } from '../engine/runtime/run/memory-account.ts'

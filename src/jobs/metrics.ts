@@ -1,7 +1,7 @@
 // Metrics of jobs and of the database.
 import { countUnfinishedJobsByStatus } from '../db/jobs/list-queries.ts'
-import type { JobTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
+import type { JobTable } from '../db/tables/jobs.ts'
 import type { EventLog } from '../events/log.ts'
 import { Counter, Histogram, type Metrics } from '../metrics.ts'
 import type { JobService } from './service.ts'

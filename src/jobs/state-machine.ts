@@ -1,6 +1,6 @@
 // The states of a job: stored and public names, and the table of legal transitions.
 import type { JobStatus, JobUpdateFrame } from '../../generated/types.ts'
-import type { StoredStatus } from '../db/schema.ts'
+import type { StoredStatus } from '../db/tables/jobs.ts'
 
 /** An event that may change the state of a job. */
 export type JobTrigger =

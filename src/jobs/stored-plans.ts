@@ -1,6 +1,6 @@
 // The plans of stored jobs. A graph may be damaged, or not runnable in this version.
 import { userShareKey } from '../db/owner-scope.ts'
-import type { JobTable } from '../db/schema.ts'
+import type { JobTable } from '../db/tables/jobs.ts'
 import type { Plan } from '../engine/compile/compiler.ts'
 import { isDamagedDataError } from '../errors.ts'
 import { requireAcceptedPlan } from '../workflows/invalid-graph-error.ts'

@@ -3,9 +3,9 @@
 import type { Secret } from '../../generated/types.ts'
 import { type Catalogue, runStatements } from '../db/catalogue.ts'
 import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
-import type { UserSecretTable } from '../db/schema.ts'
 import { rowSealContext, USER_SECRET_COLUMN } from '../db/sealed-columns.ts'
 import type { Store } from '../db/store.ts'
+import type { UserSecretTable } from '../db/tables/users.ts'
 import {
   deleteUserSecret,
   findUserSecret,

@@ -2,7 +2,7 @@
 import type { Setting } from '../../generated/types.ts'
 import type { Catalogue } from '../db/catalogue.ts'
 import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
-import type { UserSettingTable } from '../db/schema.ts'
+import type { UserSettingTable } from '../db/tables/users.ts'
 import { deleteUserSetting, listAllUserSettings, putUserSetting } from '../db/user-settings.ts'
 import { type Problem, ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'

@@ -1,7 +1,7 @@
 // Lists the vector indexes of all users for administrators, in pages. The API calls them collections.
 import type { Collection, CollectionList } from '../../generated/types.ts'
-import type { VectorIndexTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
+import type { VectorIndexTable } from '../db/tables/vectors.ts'
 import { countVectorIndexes, listAllVectorIndexes } from '../db/vectors.ts'
 import { decodeTextCursor, encodeTextCursor } from '../shared/pagination-cursor.ts'
 

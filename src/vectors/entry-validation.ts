@@ -1,5 +1,5 @@
 // Checks entries against their limits before they are written.
-import type { VectorEntryTable } from '../db/schema.ts'
+import type { VectorEntryTable } from '../db/tables/vectors.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { VectorEntry } from '../engine/node-api/services/vectors.ts'
 import { isLongerAsJson } from '../engine/node-api/values/json-length.ts'

@@ -1,5 +1,5 @@
 // The rules of an index: its vectors come from one model and have one length. Also the error for a full index.
-import type { VectorIndexTable } from '../db/schema.ts'
+import type { VectorIndexTable } from '../db/tables/vectors.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { VectorIndex } from '../engine/node-api/services/vectors.ts'
 import { abbreviate } from '../nodes/shared/value-limits.ts'

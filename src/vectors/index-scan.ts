@@ -1,8 +1,8 @@
 // Scans an index entry by entry in time slices. Meanwhile the index may change, be removed, or be replaced by another one.
 
 import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
-import type { VectorIndexTable } from '../db/schema.ts'
 import type { Store, Tx } from '../db/store.ts'
+import type { VectorIndexTable } from '../db/tables/vectors.ts'
 import * as rows from '../db/vectors.ts'
 import type { Steps, TimeSliceScheduler } from '../shared/time-slices.ts'
 

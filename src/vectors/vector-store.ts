@@ -2,8 +2,8 @@
 // milliseconds. Writing is idempotent, so that an interrupted firing may repeat it.
 
 import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
-import type { VectorIndexTable } from '../db/schema.ts'
 import type { Store, Tx } from '../db/store.ts'
+import type { VectorIndexTable } from '../db/tables/vectors.ts'
 import * as rows from '../db/vectors.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type {

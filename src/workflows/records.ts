@@ -1,6 +1,6 @@
 // Turns rows of workflows into the records that the contract describes.
 import type { Workflow, WorkflowListItem, WorkflowVersion } from '../../generated/types.ts'
-import type { WorkflowTable, WorkflowVersionTable } from '../db/schema.ts'
+import type { WorkflowTable, WorkflowVersionTable } from '../db/tables/workflows.ts'
 import { parseJsonSteps } from '../payloads/incremental-json-parser.ts'
 import { LARGE_PAYLOAD_BYTES } from '../payloads/payload-validator.ts'
 import type { Steps } from '../shared/time-slices.ts'

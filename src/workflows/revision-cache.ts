@@ -2,7 +2,7 @@
 // WorkflowService changes rows, and it removes changed workflows from this cache.
 
 import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
-import type { WorkflowTable } from '../db/schema.ts'
+import type { WorkflowTable } from '../db/tables/workflows.ts'
 
 export type WorkflowRevision = Pick<WorkflowTable, 'revision' | 'graph_sha256'>
 

@@ -2,8 +2,8 @@
 // WORKFLOW_NOT_FOUND, like one that does not exist.
 import type { Workflow, WorkflowInterface } from '../../generated/types.ts'
 import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
-import type { WorkflowTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
+import type { WorkflowTable } from '../db/tables/workflows.ts'
 import * as rows from '../db/workflows.ts'
 import { runToCompletion } from '../shared/time-slices.ts'
 import { type BundledExample, loadExamples } from './examples.ts'

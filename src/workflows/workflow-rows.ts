@@ -1,6 +1,6 @@
 // Turns requests that create or change a workflow into the rows that are stored: the workflow's own, and that of its version.
 import type { CreateWorkflowRequest, UpdateWorkflowRequest } from '../../generated/types.ts'
-import type { WorkflowTable, WorkflowVersionTable } from '../db/schema.ts'
+import type { WorkflowTable, WorkflowVersionTable } from '../db/tables/workflows.ts'
 import { ServiceError } from '../errors.ts'
 import { stringifyUpTo } from '../shared/incremental-json.ts'
 import type { CompiledWorkflowGraph } from './plan-cache.ts'

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { ToolCall } from '../../generated/types.ts'
 import { createMessageFrame } from '../../src/chat/frames.ts'
 import { encodeContent, encodeMessageTexts } from '../../src/chat/message-storage.ts'
-import type { MessageTable } from '../../src/db/schema.ts'
+import type { MessageTable } from '../../src/db/tables/chat.ts'
 import { runToCompletion, type Steps } from '../../src/shared/time-slices.ts'
 
 const owner = { user_id: 'ada', workspace_id: null }

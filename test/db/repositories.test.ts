@@ -6,9 +6,9 @@ import { insertJobEvent, insertJobEvents, listJobEventsAfter, listJobEventsOfTyp
 import { listActiveJobKeys } from '../../src/db/jobs/list-queries.ts'
 import { findOwnedJob, listRecoverableJobKeys, updateJob } from '../../src/db/jobs/rows.ts'
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
-import type { StoredStatus } from '../../src/db/schema.ts'
 import { statement } from '../../src/db/statement.ts'
 import type { Tx } from '../../src/db/store.ts'
+import type { StoredStatus } from '../../src/db/tables/jobs.ts'
 import * as workflows from '../../src/db/workflows.ts'
 import { jobRow, listedWorkflows, openStore, putJob, workflowRow } from '../helpers/store.ts'
 

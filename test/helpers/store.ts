@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { runStatements } from '../../src/db/catalogue.ts'
 import { saveGraph } from '../../src/db/graphs.ts'
 import { insertJob } from '../../src/db/jobs/rows.ts'
-import type { JobTable, UserSecretTable, WorkflowTable } from '../../src/db/schema.ts'
 import { Store, type Tx } from '../../src/db/store.ts'
+import type { JobTable } from '../../src/db/tables/jobs.ts'
+import type { UserSecretTable } from '../../src/db/tables/users.ts'
+import type { WorkflowTable } from '../../src/db/tables/workflows.ts'
 import { listSecretOwners, listUserSecrets } from '../../src/db/user-secrets.ts'
 import {
   findWorkflowForList,

@@ -1,7 +1,7 @@
 // Shared by the tests of jobs over HTTP: inserted rows of jobs and events.
 import { insertJobEvent, listJobEventsAfter } from '../../src/db/jobs/events.ts'
-import type { JobEventTable, JobTable } from '../../src/db/schema.ts'
 import type { Tx } from '../../src/db/store.ts'
+import type { JobEventTable, JobTable } from '../../src/db/tables/jobs.ts'
 import type { TestServer } from '../helpers/server.ts'
 import { putJob } from '../helpers/store.ts'
 

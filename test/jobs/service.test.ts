@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { JobTable, StoredStatus } from '../../src/db/schema.ts'
+import type { JobTable, StoredStatus } from '../../src/db/tables/jobs.ts'
 import { readJobSnapshot } from '../../src/jobs/queries.ts'
 import { buildJobSnapshot } from '../../src/jobs/snapshot.ts'
 import { toPublicStatus } from '../../src/jobs/state-machine.ts'

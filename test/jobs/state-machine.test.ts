@@ -1,7 +1,7 @@
 // Checks the table of states against a table written by hand, for every state and trigger.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { StoredStatus } from '../../src/db/schema.ts'
+import type { StoredStatus } from '../../src/db/tables/jobs.ts'
 import {
   isTerminal,
   type JobTrigger,

@@ -11,7 +11,7 @@ import {
 } from '../../db/access-tokens.ts'
 import type { Catalogue, StatementSteps } from '../../db/catalogue.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
-import type { AccessTokenTable } from '../../db/schema.ts'
+import type { AccessTokenTable } from '../../db/tables/users.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Platform } from '../../platform.ts'

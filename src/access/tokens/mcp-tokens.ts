@@ -3,7 +3,7 @@
 import type { Catalogue } from '../../db/catalogue.ts'
 import { deleteExpiredMcpTokens, deleteMcpToken, findMcpToken, insertMcpToken } from '../../db/mcp-tokens.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
-import type { McpTokenTable } from '../../db/schema.ts'
+import type { McpTokenTable } from '../../db/tables/users.ts'
 import type { Platform } from '../../platform.ts'
 import type { Principal, TokenScope } from '../principal.ts'
 import { type HashedToken, HashedTokenStore } from './hashed-tokens.ts'

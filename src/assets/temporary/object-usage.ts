@@ -2,8 +2,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { listTemporaryObjectRows, type TemporaryObjectRow } from '../../db/assets/temporary-objects.ts'
 import { ownerScopeKey } from '../../db/owner-scope.ts'
-import type { ObjectTable } from '../../db/schema.ts'
 import type { Store } from '../../db/store.ts'
+import type { ObjectTable } from '../../db/tables/assets.ts'
 import { temporaryKeyPrefix } from './keys.ts'
 import type { QuotaEntry } from './quota.ts'
 

@@ -1,8 +1,8 @@
 // Lists threads of an owner. A search in titles runs in steps, since an owner may have very many threads.
 
 import type { OwnerScope } from '../../db/owner-scope.ts'
-import type { ThreadTable } from '../../db/schema.ts'
 import type { Store } from '../../db/store.ts'
+import type { ThreadTable } from '../../db/tables/chat.ts'
 import { foldText } from '../../db/text-folding.ts'
 import { listThreadsAfter, type ThreadCursor } from '../../db/threads.ts'
 import type { Steps } from '../../shared/time-slices.ts'

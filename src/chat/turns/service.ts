@@ -2,8 +2,8 @@
 // turns.
 import type { MessageContent } from '../../../generated/types.ts'
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
-import type { MessageTable, ThreadTable } from '../../db/schema.ts'
 import type { Tx } from '../../db/store.ts'
+import type { MessageTable, ThreadTable } from '../../db/tables/chat.ts'
 import { findOwnedThread, findTurn, startTurn } from '../../db/threads.ts'
 import { ServiceError } from '../../errors.ts'
 import type { KeyedQueue } from '../../shared/keyed-queue.ts'

@@ -1,7 +1,7 @@
 // Stores the messages of a turn with the turn's end, and sends each to followers once it is stored.
 import type { Message } from '../../../generated/types.ts'
-import type { MessageTable } from '../../db/schema.ts'
 import type { Tx } from '../../db/store.ts'
+import type { MessageTable } from '../../db/tables/chat.ts'
 import { clearTurnDrafts, deleteTurn } from '../../db/threads.ts'
 import { ServiceError } from '../../errors.ts'
 import { type ChatFrame, createMessageFrame } from '../frames.ts'

@@ -1,7 +1,7 @@
 // Follows the job of a workflow and yields its answer: pieces of its text output, then the usage, or an error.
 import type { JobError } from '../../../generated/types.ts'
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import { isUnavailableError, ServiceError } from '../../errors.ts'
 import { LazyOutputEvent } from '../../events/lazy-event.ts'

@@ -3,8 +3,8 @@
 import { sql } from 'kysely'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
 import { readFirstRows, startTimeBudget, type TimeBudget } from '../row-batches.ts'
-import type { AssetTable, DeletedFolderTable } from '../schema.ts'
 import { statement } from '../statement.ts'
+import type { AssetTable, DeletedFolderTable } from '../tables/assets.ts'
 import type { Tx } from '../transaction.ts'
 
 type OwnerColumns = Omit<DeletedFolderTable, 'id'>

@@ -1,9 +1,10 @@
 // The keys of the assets in a list, the newest first. Each statement walks one index, and examines a limited number of rows.
 import { type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
-import type { AssetTable, Tables } from '../schema.ts'
+import type { Tables } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { AssetTable } from '../tables/assets.ts'
 
 /** The common properties of the assets in a list; null for any. */
 export interface AssetFilter {

@@ -1,8 +1,8 @@
 // Finds a page of a list of assets, with all usable indexes side by side, because the best index is not known before.
 import type { Steps } from '../../shared/time-slices.ts'
 import type { OwnerScope } from '../owner-scope.ts'
-import type { AssetTable } from '../schema.ts'
 import type { Store, Tx } from '../store.ts'
+import type { AssetTable } from '../tables/assets.ts'
 import { DeletedFolderLookup } from './deleted-folders.ts'
 import { ASSET_LIST_STATEMENTS, type AssetFilter, type IndexedAssetFilter, listAssetsByKeys } from './list-queries.ts'
 import { nameTrigramQuery } from './name-trigrams.ts'

@@ -1,9 +1,9 @@
 // Rows of objects that callers store under keys of their own, one statement per function.
 import { sql } from 'kysely'
 import { ifOwnedBy, type OwnerScope, ownerCondition } from '../owner-scope.ts'
-import type { ObjectTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { ObjectTable } from '../tables/assets.ts'
 
 /** Worded as in the index `object_by_key`. */
 const selectByKey = statement<Pick<OwnerScope, 'workspace_id'> & { storage_key: string }>()((db, p) =>

@@ -1,8 +1,8 @@
 // Assets without a preview, and the results of making one. Rows are named by their ids, since keys of removed rows are reused.
 import { sql } from 'kysely'
-import type { AssetTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { AssetTable } from '../tables/assets.ts'
 
 /** An asset with bytes, with the columns that a preview needs. */
 export interface UnpreviewedAsset {

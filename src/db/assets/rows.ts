@@ -1,9 +1,9 @@
 // Rows of assets, one statement per function. The asset service decides which bytes to remove, and asks here whether a row needs them.
 import { sql } from 'kysely'
 import { ifOwnedBy, type OwnerScope, ownerCondition } from '../owner-scope.ts'
-import type { AssetTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { AssetTable } from '../tables/assets.ts'
 import { ifNotDeleted, type RemovedBlobs } from './deleted-folders.ts'
 
 export type NewAsset = Omit<AssetTable, 'key'>

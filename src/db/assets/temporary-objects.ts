@@ -1,8 +1,8 @@
 // The temporary objects of a user in all workspaces: a range of keys, read page by page because there may be a million.
 import { sql } from 'kysely'
-import type { ObjectTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { ObjectTable } from '../tables/assets.ts'
 
 export type TemporaryObjectRow = Pick<ObjectTable, 'storage_key' | 'workspace_id' | 'size' | 'expires_at'>
 

@@ -2,9 +2,9 @@
 import { sql } from 'kysely'
 import { computeRowChecksum } from '../integrity/row-checksum.ts'
 import { isOverRowLimits } from '../row-batches.ts'
-import type { JobEventTable } from '../schema.ts'
 import { queryBuilder, type Statement, soundRowCondition, statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { JobEventTable } from '../tables/jobs.ts'
 
 /** The number of events that are examined, or read of one type, at once. */
 const OF_TYPE = 1_000

@@ -1,9 +1,9 @@
 // Keys of idempotent submissions: each stands for a job of its owner.
 
 import type { OwnerScope } from '../owner-scope.ts'
-import type { IdempotencyKeyTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { IdempotencyKeyTable } from '../tables/jobs.ts'
 
 // The next submission with a key past its retention takes the key over.
 const keep = statement<IdempotencyKeyTable>()((db, p) =>

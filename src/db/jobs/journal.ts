@@ -1,8 +1,8 @@
 // Pages of the job journal. A page is written once; all are read when a job resumes after an interruption.
 import { isOverRowLimits } from '../row-batches.ts'
-import type { JobJournalTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { JobJournalTable } from '../tables/jobs.ts'
 
 const insert = statement<JobJournalTable>()((db, p) =>
   db.insertInto('job_journal').values({

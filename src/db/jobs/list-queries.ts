@@ -1,9 +1,9 @@
 // The keys of the jobs in a list, the newest first. Each status is read by itself in the order of an index, and no further than needed.
 import { sql } from 'kysely'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
-import type { StoredStatus } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { StoredStatus } from '../tables/jobs.ts'
 
 interface JobPageParams {
   status: StoredStatus

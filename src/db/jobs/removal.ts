@@ -9,9 +9,9 @@ import {
   readFirstRows,
   type TimeBudget,
 } from '../row-batches.ts'
-import type { JobDoomedTable, JobTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { JobDoomedTable, JobTable } from '../tables/jobs.ts'
 import { deleteResultParts } from './result-parts.ts'
 import { recordRemovedJobKey } from './rows.ts'
 import { releaseSpilledValues } from './spilled-values.ts'

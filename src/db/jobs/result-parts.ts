@@ -3,9 +3,9 @@
 import type { Steps } from '../../shared/time-slices.ts'
 import { DamagedRowError } from '../integrity/damaged-row.ts'
 import { deleteNumberedRows, type NumberedRowStatements, type TimeBudget } from '../row-batches.ts'
-import type { JobTable, ResultPartTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Store, Tx } from '../store.ts'
+import type { JobTable, ResultPartTable } from '../tables/jobs.ts'
 
 const put = statement<ResultPartTable>()((db, p) =>
   db.replaceInto('result_part').values({ job_key: p('job_key'), at: p('at'), body: p('body') }),

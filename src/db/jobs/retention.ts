@@ -1,9 +1,9 @@
 // Finds finished jobs and removes idempotency keys past their retention.
 import { sql } from 'kysely'
 import { readFirstRows } from '../row-batches.ts'
-import type { JobTable, SweepPositionTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { JobTable, SweepPositionTable } from '../tables/jobs.ts'
 
 type ExpiredJob = Pick<JobTable, 'key' | 'id' | 'user_id' | 'workspace_id' | 'graph_sha256'>
 type FinishedJob = Pick<JobTable, 'key' | 'finished_at'>

@@ -2,9 +2,9 @@
 import { sql } from 'kysely'
 import { readMetaValue, writeMetaValue } from '../database-metadata.ts'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
-import type { JobTable } from '../schema.ts'
 import { rowChecksumParameter, statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { JobTable } from '../tables/jobs.ts'
 import { withoutPartedResult } from './result-parts.ts'
 
 const insert = statement<JobTable>()((db, p) =>

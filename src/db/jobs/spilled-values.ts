@@ -1,9 +1,9 @@
 // Rows of the spilled values of job journals: which job each file belongs to. A file is on disk before its row is committed, and is removed before
 // its row.
 import { readFirstRows } from '../row-batches.ts'
-import type { SpilledValueTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { SpilledValueTable } from '../tables/jobs.ts'
 
 const insert = statement<SpilledValueTable>()((db, p) =>
   db.insertInto('spilled_value').values({

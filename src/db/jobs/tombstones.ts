@@ -1,9 +1,9 @@
 // Tombstones of jobs past their retention: for their owners, they tell that such a job existed.
 import { sql } from 'kysely'
 import type { OwnerScope } from '../owner-scope.ts'
-import type { JobTombstoneTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
+import type { JobTombstoneTable } from '../tables/jobs.ts'
 
 const insert = statement<JobTombstoneTable>()((db, p) =>
   db

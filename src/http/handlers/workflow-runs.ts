@@ -1,6 +1,6 @@
 // Runs over HTTP: turns the request into a submission, and the job into a run result.
 import type { JobError, ResultManifest, RunRequest, RunResult } from '../../../generated/types.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { ActiveJob } from '../../jobs/active-job.ts'
 import { withMissingOutputs } from '../../jobs/outputs/result-manifest.ts'
 import type { UnkeyedSubmission } from '../../jobs/service.ts'

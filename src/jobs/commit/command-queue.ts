@@ -1,5 +1,5 @@
 // Commands for an active job that wait to be stored. A job applies a command only after it is stored; a failed command leaves the job unchanged.
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { FeedMark, JobFeed } from '../../events/job-feed.ts'
 import type { JournalEntry } from '../journal/entry.ts'
 

@@ -1,8 +1,8 @@
 // The changes of a job that one transaction writes.
 import { saveGraph } from '../../db/graphs.ts'
 import { insertJob, updateJob } from '../../db/jobs/rows.ts'
-import type { JobTable } from '../../db/schema.ts'
 import type { Tx } from '../../db/store.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { FeedMark } from '../../events/job-feed.ts'
 import type { CompiledWorkflowGraph } from '../../workflows/plan-cache.ts'
 import type { JournalEntry } from '../journal/entry.ts'

@@ -1,7 +1,7 @@
 // Writes the further rows of a large value, and the parts of a large result, before the event that refers to them: one transaction for all of them would
 // block others for long.
 import { putResultPart } from '../../db/jobs/result-parts.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import { isTerminal } from '../state-machine.ts'
 import type { AdditionalWrite } from './commit-range.ts'
 

@@ -1,6 +1,6 @@
 // Makes the events that clients get, as JSON text and as `job_event` frames: the stored event, and the fields that all events of its job share.
 import type { JobEventFrame } from '../../../generated/types.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import { DerivedValueCache } from '../../events/derived-value-cache.ts'
 import type { FeedItem } from '../../events/job-feed.ts'
 import { LazyEvent } from '../../events/lazy-event.ts'

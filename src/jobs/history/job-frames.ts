@@ -1,7 +1,7 @@
 // Builds the frames of a job on sockets, with one method for each type. Live frames, replayed events, the state of a job and refused commands come from
 // the same methods, so that they agree.
 import type * as contract from '../../../generated/types.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { LogSeverity, OutputChunk, ToolReport } from '../../engine/node-api/node-context.ts'
 import { formatFrameType } from '../../engine/node-api/values/type-label.ts'
 import type { TypeMetadata } from '../../engine/node-api/values/type-metadata.ts'

@@ -1,5 +1,5 @@
 // The timestamps of one job. None is earlier than the one before, even where the system clock was set back.
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { Platform } from '../../platform.ts'
 
 export class JobTimestamps {

@@ -1,7 +1,7 @@
 // Tells whether the events that a returning client has missed are still stored.
 import { findFirstEventSequence } from '../../db/jobs/removal.ts'
-import type { JobTable } from '../../db/schema.ts'
 import type { Store } from '../../db/store.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import { ServiceError } from '../../errors.ts'
 
 /** `whole`: all events after the sequence are stored. `expired`: some of them are no longer stored. */

@@ -1,7 +1,7 @@
 // Follows a job until it has ended, or waits for a person or an event.
 import { findJobByKey } from '../../db/jobs/rows.ts'
-import type { JobTable } from '../../db/schema.ts'
 import type { Store } from '../../db/store.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import { ServiceError } from '../../errors.ts'
 import type { EventLog } from '../../events/log.ts'
 import { isTerminal } from '../state-machine.ts'

@@ -1,5 +1,5 @@
 // Ends a job: updates its row for good, and builds the terminal event and frame.
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import { LazyTerminalEvent } from '../../events/lazy-event.ts'
 import type { EventBody, EventFrame } from '../../events/types.ts'
 import type { JobEnding } from '../job-endings.ts'

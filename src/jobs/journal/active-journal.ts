@@ -1,7 +1,7 @@
 // The journal of an active job. It is read when it is needed, since a job may wait for long, and tells the run what happened before an interruption.
 // Where a stored value is lost the job ends, since results that depend on the value might come out differently. Where it cannot be read for now, the job
 // leaves the process and is continued later.
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { FiringHistory } from '../../engine/durability/journal.ts'
 import type { RunError } from '../../engine/runtime/run/observer.ts'
 import type { JobWriter } from '../commit/job-writer.ts'

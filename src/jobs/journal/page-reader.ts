@@ -1,8 +1,8 @@
 // Reads and decrypts the pages of a job's journal, one after the other.
 import { deserialize } from 'node:v8'
 import { countJournalPages, listJournalPages } from '../../db/jobs/journal.ts'
-import type { JobJournalTable } from '../../db/schema.ts'
 import type { Store } from '../../db/store.ts'
+import type { JobJournalTable } from '../../db/tables/jobs.ts'
 import type { WaitRequest } from '../../engine/durability/journal.ts'
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
 import { decodePageEntries } from '../values/lazy-value.ts'

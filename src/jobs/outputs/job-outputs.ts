@@ -1,7 +1,7 @@
 // What the run of one job publishes: events, live frames, and output values. Secrets are replaced, media is stored, large values are prepared in advance,
 // and nothing is published twice after an interruption.
 import type { ResultManifest } from '../../../generated/types.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import type { EventBody, EventFrame, JobFrame } from '../../events/types.ts'
 import { stringifyWithBase64 } from '../../shared/json.ts'

@@ -1,7 +1,7 @@
 // Collects the output values of a job in the order in which they came, and the assets that they refer to. Secrets are replaced, and media is stored and
 // referred to.
 import type { AssetReference, ManifestAsset } from '../../../generated/types.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'

@@ -1,6 +1,6 @@
 // Builds the result of a completed job: output values, assets, cost and provenance.
 import type { PreflightSummary, ResultManifest } from '../../../generated/types.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import type { CostEstimate, JobModelUsage } from '../run/model-usage.ts'
 import type { OutputPublication } from './publication.ts'

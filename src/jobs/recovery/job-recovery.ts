@@ -2,7 +2,7 @@
 // running jobs continue from their journals, and jobs with a requested cancellation are cancelled.
 import type { ErrorCode } from '../../../generated/errors.ts'
 import { findJobByKey, findJobForList, listRecoverableJobKeys } from '../../db/jobs/rows.ts'
-import type { JobTable, StoredStatus } from '../../db/schema.ts'
+import type { JobTable, StoredStatus } from '../../db/tables/jobs.ts'
 import { isDamagedDataError, ServiceError } from '../../errors.ts'
 import { MemoryUnavailableError } from '../../payloads/fair-memory-account.ts'
 import type { ActiveJob } from '../active-job.ts'

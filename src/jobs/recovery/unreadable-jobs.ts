@@ -1,7 +1,7 @@
 // Jobs that wait because a file cannot be read now, for example after a `chmod`. They lose nothing, are retried after growing pauses, and continue once the
 // file can be read. Each job is logged once, and the jobs that still wait are logged now and then.
 import { closeSync, openSync } from 'node:fs'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { Log } from '../../log.ts'
 import type { TransientFileError } from './transient-faults.ts'
 

@@ -1,5 +1,5 @@
 // Failed writes of the history of a job: how lasting they are, and what is logged of them.
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import { isDamagedDataError, toServiceError } from '../../errors.ts'
 import { logFailure } from '../../log.ts'
 import { MemoryUnavailableError } from '../../payloads/fair-memory-account.ts'

@@ -2,7 +2,7 @@
 // the current ones: an unfinished call begins again where one of them has changed.
 
 import { type OwnerScope, ownerScopeKey, userShareKey } from '../../db/owner-scope.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import { ServiceError } from '../../errors.ts'
 import { runToCompletion, type Steps } from '../../shared/time-slices.ts'

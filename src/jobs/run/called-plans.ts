@@ -1,6 +1,6 @@
 // The plans of the workflows that a run calls. Later calls of a workflow use the graph of the first call, even where the workflow has changed.
 import { userShareKey } from '../../db/owner-scope.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import { ServiceError } from '../../errors.ts'

@@ -1,5 +1,5 @@
 // Takes the inputs of an active job to its run or, before the run begins, to the stand-in of the queued job.
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import type { InputValues } from '../../engine/node-api/firing-forms.ts'
 import type { Execution, InputsInTransit } from '../../engine/runtime/execution.ts'

@@ -1,7 +1,7 @@
 // Lets one job wait in the queue, and starts it: once it has a slot, no command is undecided, and its large journal is read. While the job waits, its
 // large journal is in the database alone.
 import { ownerScopeKey } from '../../db/owner-scope.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { JobWriter } from '../commit/job-writer.ts'
 import { JobFrames } from '../history/job-frames.ts'
 import type { ActiveJournal } from '../journal/active-journal.ts'

@@ -1,7 +1,7 @@
 // Turns a submission into a job: builds its row, and the hash that identifies a repeated request.
 
 import type { OwnerScope } from '../../db/owner-scope.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { Graph } from '../../engine/compile/graph.ts'
 import type { Platform } from '../../platform.ts'
 import type { RunDefaults } from '../../settings/definitions.ts'

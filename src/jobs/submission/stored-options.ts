@@ -1,5 +1,5 @@
 // The options in the row of a job: those that the client chose, and those that decide how the job runs after a restart.
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 
 export interface JobOptions {
   persistence: 'job' | 'session'

@@ -1,7 +1,7 @@
 // Resumes suspended jobs whose delay or time limit has ended.
 import { type DueJob, findJobByKey, updateJob } from '../../db/jobs/rows.ts'
 import { ownerScopeKey, userShareKey } from '../../db/owner-scope.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import { isDamagedDataError, toServiceError } from '../../errors.ts'
 import { MemoryUnavailableError } from '../../payloads/fair-memory-account.ts'
 import type { ActiveJobRegistry } from '../active-job-registry.ts'

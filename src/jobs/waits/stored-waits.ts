@@ -1,6 +1,6 @@
 // The wait requests of a suspended job, as its row stores them and as clients see them. An answer selects one of them.
 import type { WaitingFor } from '../../../generated/types.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { WaitingFiring, WaitRequest } from '../../engine/durability/journal.ts'
 import { isLongerAsJson } from '../../engine/node-api/values/json-length.ts'
 import { type Problem, ServiceError } from '../../errors.ts'

@@ -1,5 +1,5 @@
 // Continues a suspended job with the answers of its firings.
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { ActiveJob } from '../active-job.ts'
 import type { ActiveJobRegistry } from '../active-job-registry.ts'
 

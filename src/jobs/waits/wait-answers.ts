@@ -1,7 +1,7 @@
 // Resumes suspended jobs with the answers of clients.
 import { findJobByKey } from '../../db/jobs/rows.ts'
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import { ServiceError } from '../../errors.ts'
 import { type RunSteps, SchemaValidator } from '../../sandbox/schema-validator.ts'
 import { KeyedQueue } from '../../shared/keyed-queue.ts'

@@ -2,8 +2,8 @@
 // within a second. Calls do not wait for that: a crash loses the last second of the day's sums. A job stores its own spending and loses nothing.
 import { addModelSpending, deleteModelSpendingBefore, listModelSpending } from '../../db/model-spending.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
-import type { ModelSpendingTable } from '../../db/schema.ts'
 import type { Store } from '../../db/store.ts'
+import type { ModelSpendingTable } from '../../db/tables/users.ts'
 import type { ModelUsage } from '../../engine/node-api/services/models.ts'
 import type { Log } from '../../log.ts'
 import type { Platform } from '../../platform.ts'

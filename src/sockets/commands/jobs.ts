@@ -1,7 +1,7 @@
 // The job commands of `/ws`: run, follow, feed and cancel jobs. resume-job.ts continues suspended jobs.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
 import { userShareKey } from '../../db/owner-scope.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { Graph } from '../../engine/compile/graph.ts'
 import { type ServiceError, toServiceError } from '../../errors.ts'
 import type { ActiveJob } from '../../jobs/active-job.ts'

@@ -1,7 +1,7 @@
 // The jobs that a connection follows: a loop over the history of each, with the detail that the job was submitted with.
 import type { AppContext } from '../../context.ts'
 import { userShareKey } from '../../db/owner-scope.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import { toServiceError } from '../../errors.ts'
 import type { FeedItem, JobFeed } from '../../events/job-feed.ts'
 import { LazyEvent } from '../../events/lazy-event.ts'

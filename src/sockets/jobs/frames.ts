@@ -2,7 +2,7 @@
 import type { JobError, OutputUpdateFrame } from '../../../generated/types.ts'
 import type { RunServices } from '../../context.ts'
 import { ownerScopeKey } from '../../db/owner-scope.ts'
-import type { JobTable } from '../../db/schema.ts'
+import type { JobTable } from '../../db/tables/jobs.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import type { EventBody, EventFrame } from '../../events/types.ts'
 import { JobFrames } from '../../jobs/history/job-frames.ts'

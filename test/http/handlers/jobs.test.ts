@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JobSnapshot } from '../../../generated/types.ts'
-import type { JobTable } from '../../../src/db/schema.ts'
+import type { JobTable } from '../../../src/db/tables/jobs.ts'
 import { type Answer, call, refused } from '../../helpers/http.ts'
 import { startServer, type TestServer, until } from '../../helpers/server.ts'
 import { jobRow, putJob } from '../../helpers/store.ts'
