@@ -85,6 +85,14 @@ async function stranger(at: Scene): Promise<() => Promise<string>> {
   return () => at.idp.token({ sub: 'eve', now: at.clock.now }, { kid: `made-up-${made++}` }, key)
 }
 
+/** Asks until the provider answers within its short timeout, which a busy machine may exceed. */
+async function isKnownAgain(at: Scene, token: () => string | Promise<string>): Promise<void> {
+  await until('the user to be known again', async () => {
+    at.clock.now += 1_000
+    return told(await at.ask(await token())) === 'user ada'
+  })
+}
+
 describe('a provider that changes its key', () => {
   test('makes all requests with the new key wait for it, and not only the first', async () => {
     await using at = await scene()
@@ -108,8 +116,7 @@ describe('a provider that changes its key', () => {
     assert.deepEqual(new Set((await Promise.all(asked.map(at.ask))).map(told)), new Set(['unavailable']))
     assert.equal(told(await at.ask(await at.token({ sub: 'dan' }))), 'unavailable')
     release()
-    at.clock.now += 1_000
-    assert.equal(told(await at.ask(await at.token({ sub: 'ada' }))), 'user ada')
+    await isKnownAgain(at, () => at.token({ sub: 'ada' }))
   })
 
   test('is followed while a client keeps inventing key ids, and no other client is refused', async () => {
@@ -234,8 +241,7 @@ describe('an unreachable provider', () => {
     const token = await at.token({ sub: 'ada' })
     assert.equal(told(await at.ask(token)), 'unavailable')
     release()
-    at.clock.now += 1_000
-    assert.equal(told(await at.ask(token)), 'user ada')
+    await isKnownAgain(at, () => token)
   })
 
   test('is not waited for by a server that stops', async () => {
