@@ -1,14 +1,12 @@
 // The providers that result from the settings of models: their URLs and keys.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { DISCOVERABLE_PROVIDERS } from '../src/config/models.ts'
 import { ConfigError, type Environment, readConfig } from '../src/config.ts'
 import { createUnbilledContext } from '../src/models/billing/billing-context.ts'
 import { ModelService } from '../src/models/calls/model-service.ts'
 import { ModelListCache } from '../src/models/catalogue/model-list-cache.ts'
 import type { Provider } from '../src/models/provider.ts'
 import { createConfiguredProviders } from '../src/models/providers/configured-providers.ts'
-import { WELL_KNOWN_SERVERS } from '../src/models/providers/local-server-discovery.ts'
 import type { ProviderRegistry } from '../src/models/providers/registry.ts'
 import { UpstreamClient } from '../src/net/upstream/client.ts'
 import { pricedProvider } from './helpers/priced-provider.ts'
@@ -171,10 +169,6 @@ describe('the default provider', () => {
     const looking = { SVC_DEFAULT_PROVIDER: 'lmstudio' }
     assert.equal(providersOf(looking).all()[0]!.name, 'builtin')
     assert.throws(() => providersOf({ ...looking, SVC_PROBE_LOCAL_MODELS: 'off' }), ConfigError)
-    assert.deepEqual(
-      DISCOVERABLE_PROVIDERS,
-      WELL_KNOWN_SERVERS.map(({ name }) => name),
-    )
   })
 
   test('keeps a server from starting if it is unknown', async () => {

@@ -1,4 +1,5 @@
 // The texts of `svc --help` and `svc COMMAND --help`.
+import { DISCOVERABLE_PROVIDERS, listProviderSettings, MODEL_PROVIDERS } from '../config/model-providers.ts'
 import { TOKEN_KEY, TOKEN_VARIABLE } from '../deploy/token-format.ts'
 
 export const USAGES = {
@@ -43,6 +44,12 @@ as JSON, - for standard input, or the id of a bundled example if no file has tha
 const CALLS_HELP = `  --workflow ID=FILE    the file of the workflow that a workflow.Call of ID or the tool workflow/ID of an agent runs;
                         may be repeated. Without it, an id that begins with ./ is a file in the folder of FILE or
                         below, and any other id is that of a bundled example`
+
+const PROVIDER_SETTINGS_HELP = MODEL_PROVIDERS.flatMap(listProviderSettings)
+  .map(([setting, purpose]) => `  ${setting.padEnd(24)}${purpose}`)
+  .join('\n')
+
+const USUAL_PORTS_HELP = DISCOVERABLE_PROVIDERS.map(({ title, port }) => `${title} ${port}`).join(', ')
 
 const DETAILS: Readonly<Record<CommandName, string>> = {
   serve: `The server listens on 127.0.0.1:7777 by default. Settings are environment variables: those that begin with SVC_,
@@ -96,12 +103,15 @@ Exit codes: 0 found, 1 nothing found, 2 wrong usage.`,
   examples: `To run a workflow by its id, with its own params: svc run ID.
 
   --json                writes the same as JSON`,
-  models: `The command asks every provider in the settings (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, SVC_MODEL_SERVERS,
-OLLAMA_HOST …) for its models, with the keys of this environment. It also looks for model servers on the usual ports of
-this machine: Ollama 11434, LM Studio 1234, vLLM 8000, llama.cpp 8080 (not with SVC_PROBE_LOCAL_MODELS=off). Files in
-the models folder belong to the provider local. If none of a provider's models is usable, the command says why: which
-key to set, that the provider refused the key, that nothing listens at its URL, or what to install. Listing models
-costs nothing. Keys that users store on a running server are not used.
+  models: `The command asks every provider in the settings for its models, with the keys of this environment. It also looks for
+model servers on the usual ports of this machine (not with SVC_PROBE_LOCAL_MODELS=off):
+${USUAL_PORTS_HELP}.
+Files in the models folder belong to the provider local. If none of a provider's models is usable, the command says
+why: which key to set, that the provider refused the key, that nothing listens at its URL, or what to install. Listing
+models costs nothing. Keys that users store on a running server are not used.
+
+${PROVIDER_SETTINGS_HELP}
+  SVC_MODEL_SERVERS       other servers with OpenAI's protocol, as name=URL; the key of each is <NAME>_API_KEY
 
   PROVIDER              only this provider
   --json                writes [{"name", "title", "kind", "base_url", "credential", "status", "reason", "models"}] as

@@ -1,6 +1,6 @@
 // The settings of models: which servers there are, where model files are kept, and the limits of cost.
 import { isSecretName } from '../shared/secret-name.ts'
-import { parseOllamaUrl } from './ollama-url.ts'
+import { DISCOVERABLE_PROVIDERS, MODEL_PROVIDERS, PERMANENT_PROVIDERS } from './model-providers.ts'
 import { describeValue, type SettingsReader } from './settings-reader.ts'
 
 /** A server that speaks OpenAI's protocol. */
@@ -14,12 +14,8 @@ export interface ModelServer {
 export interface ModelSettings {
   /** In the order of the setting. */
   model_servers: readonly ModelServer[]
-  /** URLs of the known providers; null: the provider's usual URL. */
-  openai_base_url: string | null
-  anthropic_base_url: string | null
-  gemini_base_url: string | null
-  /** The URL of Ollama with its API version; null: not set. */
-  ollama_base_url: string | null
+  /** URLs from the settings, by the provider's name. */
+  provider_urls: Readonly<Record<string, string>>
   /** API keys of providers by the name of their secret, for all callers without a key of their own. */
   provider_keys: Readonly<Record<string, string>>
   /** The provider of a model name that names none; null: the only provider that has the model. */
@@ -39,14 +35,12 @@ export interface ModelSettings {
 }
 
 const SERVER_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
-/** Providers that exist in every configuration. */
-const BUILTIN_PROVIDERS = ['builtin', 'openai', 'anthropic', 'google', 'local']
-/** Providers that a later discovery may find on this machine. */
-export const DISCOVERABLE_PROVIDERS: readonly string[] = ['ollama', 'lmstudio', 'vllm', 'llamacpp']
+const PERMANENT_NAMES = PERMANENT_PROVIDERS.map(({ name }) => name)
+const DISCOVERABLE_NAMES = DISCOVERABLE_PROVIDERS.map(({ name }) => name)
 /** Model ids that begin with these names have another meaning. */
-const RESERVED_SERVER_NAMES = new Set([...BUILTIN_PROVIDERS, 'workflow'])
-/** The keys of the built-in providers. */
-const KNOWN_KEY_NAMES = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GEMINI_API_KEY', 'HF_TOKEN']
+const RESERVED_SERVER_NAMES = new Set([...PERMANENT_NAMES, 'workflow'])
+/** The keys of the described providers and of the hub. */
+const KNOWN_KEY_NAMES = [...MODEL_PROVIDERS.flatMap(({ credential = [] }) => credential), 'HF_TOKEN']
 const HUB = 'https://huggingface.co'
 /** Where the libraries and folders of the system and of graphics cards are. */
 const RUNTIME_VARIABLES = [
@@ -59,15 +53,12 @@ const COST = /^\d{1,9}(?:\.\d{1,6})?$/
 export function readModelSettings(read: SettingsReader, problems: string[]): ModelSettings {
   const model_servers = readModelServers(read, problems)
   const named = model_servers.map(({ name }) => apiKeyName(name))
-  const ollama_base_url = readOllamaUrl(read, problems)
+  const provider_urls = readProviderUrls(read, problems)
   const probe_local_models = read.boolean('SVC_PROBE_LOCAL_MODELS') ?? true
-  const there = [...BUILTIN_PROVIDERS, ...model_servers.map(({ name }) => name), ...(ollama_base_url ? ['ollama'] : [])]
+  const there = [...PERMANENT_NAMES, ...model_servers.map(({ name }) => name), ...Object.keys(provider_urls)]
   return {
     model_servers,
-    openai_base_url: read.url('OPENAI_BASE_URL'),
-    anthropic_base_url: read.url('ANTHROPIC_BASE_URL'),
-    gemini_base_url: read.url('GOOGLE_GEMINI_BASE_URL'),
-    ollama_base_url,
+    provider_urls,
     provider_keys: readApiKeys(read, [...KNOWN_KEY_NAMES, ...named]),
     default_provider: readDefaultProvider(read, there, probe_local_models, problems),
     probe_local_models,
@@ -87,9 +78,9 @@ function readDefaultProvider(
   problems: string[],
 ): string | null {
   const name = read.text('SVC_DEFAULT_PROVIDER')
-  if (name === null || there.includes(name) || (probes && DISCOVERABLE_PROVIDERS.includes(name))) return name
-  const known = [...new Set([...there, ...(probes ? DISCOVERABLE_PROVIDERS : [])])].join(', ')
-  problems.push(`SVC_DEFAULT_PROVIDER must be one of ${known}${describeValue('is', name)}`)
+  const known = new Set([...there, ...(probes ? DISCOVERABLE_NAMES : [])])
+  if (name === null || known.has(name)) return name
+  problems.push(`SVC_DEFAULT_PROVIDER must be one of ${[...known].join(', ')}${describeValue('is', name)}`)
   return null
 }
 
@@ -148,12 +139,15 @@ function describeInvalidEntry(name: string, isUrl: boolean, taken: string | null
     : `${which} must have an http or https URL without user, query and fragment`
 }
 
-function readOllamaUrl(read: SettingsReader, problems: string[]): string | null {
-  const value = read.text('OLLAMA_HOST')
-  const url = value === null ? null : parseOllamaUrl(value)
-  if (value !== null && url === null)
-    problems.push('OLLAMA_HOST must be a host, with or without http:// or https:// before it and a port behind it')
-  return url
+const readBaseUrl = (read: SettingsReader, setting: string) => read.url(setting)
+
+function readProviderUrls(read: SettingsReader, problems: string[]): Record<string, string> {
+  return Object.fromEntries(
+    MODEL_PROVIDERS.flatMap(({ name, url_setting, readUrl = readBaseUrl }) => {
+      const url = url_setting === undefined ? null : readUrl(read, url_setting, problems)
+      return url === null ? [] : [[name, url]]
+    }),
+  )
 }
 
 function readApiKeys(read: SettingsReader, names: readonly string[]): Record<string, string> {

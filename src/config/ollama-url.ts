@@ -1,13 +1,23 @@
 // Parses the URL of Ollama from the setting of Ollama's own tools. Values that those tools ignore silently are refused here.
 import { isIPv6 } from 'node:net'
+import type { SettingsReader } from './settings-reader.ts'
 
 /** Ollama's default port. */
 const PORT = 11_434
 const MAX_PORT = 65_535
 const FORM = /^(?:(https?):\/\/)?([^/?#@\s\\]*)(\/[^?#\s\\]*)?$/i
 
+/** Null: the setting is absent or wrong. */
+export function readOllamaUrl(read: SettingsReader, setting: string, problems: string[]): string | null {
+  const value = read.text(setting)
+  const url = value === null ? null : parseOllamaUrl(value)
+  if (value !== null && url === null)
+    problems.push(`${setting} must be a host, with or without http:// or https:// before it and a port behind it`)
+  return url
+}
+
 /** Accepts `:port`, a host or an address, with or without scheme, port and path. Null: the text is none of these. */
-export function parseOllamaUrl(setting: string): string | null {
+function parseOllamaUrl(setting: string): string | null {
   const text = setting.trim().replaceAll(/^["']+|["']+$/g, '')
   const [, scheme, authority, path = ''] = FORM.exec(text) ?? []
   if (authority === undefined) return null

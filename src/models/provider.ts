@@ -1,6 +1,7 @@
 // The interface of every provider, and the data that a provider gives about its models. Requests have OpenAI's form, as in the contract.
 // Answers are parts, which the caller converts to the form of its endpoint.
 import type { ChatCompletionRequest, CreateEmbeddingRequest } from '../../generated/types.ts'
+import type { ProviderKind } from '../config/model-providers.ts'
 
 /** What a model costs. A price by tokens is estimated before a run and calculated after it. */
 export interface ModelPrice {
@@ -120,8 +121,6 @@ export interface ProviderContext {
 
 /** By the provider's own count; zeros where the provider gives no count. */
 export type TokenCounts = Pick<Usage, 'input_tokens' | 'output_tokens'>
-
-export type ProviderKind = 'openai_compatible' | 'anthropic' | 'google' | 'local' | 'builtin'
 
 export interface Provider {
   /** The first part of its models' ids. */

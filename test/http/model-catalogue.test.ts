@@ -12,6 +12,7 @@ const names = ['a', 'b', 'c', 'd', 'e']
 let server: TestServer
 before(async () => {
   const many = pricedProvider({ name: 'many', models: Object.fromEntries(names.map((name) => [name, null])) })
+  Object.assign(many, { base_url: 'http://127.0.0.1:9/v1' })
   const keyed = pricedProvider({ name: 'keyed', credential: 'KEYED_API_KEY' })
   const both = pricedProvider({ name: 'both', models: {} })
   const model = { id: 'both/m', name: 'm', title: 'Both', price: null, max_output_tokens: null, size_on_disk: 42 }

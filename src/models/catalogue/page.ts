@@ -5,7 +5,7 @@ import { ServiceError } from '../../errors.ts'
 import { canonicalHashSteps } from '../../shared/hashes.ts'
 import { compareTexts, sortSteps } from '../../shared/sorting.ts'
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
-import type { Model, ProviderKind } from '../provider.ts'
+import type { Model, Provider } from '../provider.ts'
 import type { ProviderModels } from './provider-models.ts'
 
 export interface ModelCatalogQuery {
@@ -24,14 +24,6 @@ const REVISION_LENGTH = 16
 const COMPATIBILITY_BY_TASK: Readonly<Record<string, { readonly compatibility: string; readonly task: string }>> = {
   chat: { compatibility: 'language_model', task: 'text_generation' },
   embedding: { compatibility: 'embedding_model', task: 'embedding' },
-}
-
-const AVAILABILITY_BY_KIND: Readonly<Record<ProviderKind, ModelCatalogEntry['availability']>> = {
-  builtin: 'ready_local',
-  local: 'ready_local',
-  openai_compatible: 'ready_remote',
-  anthropic: 'ready_remote',
-  google: 'ready_remote',
 }
 
 /**
@@ -67,21 +59,26 @@ function* createEntriesSteps(
   for (const { provider, models } of listed) {
     const isRecommended = recommended === provider.name
     yield* forEachSteps(models, (model) => {
-      entries.push(...createEntries(model, provider.name, provider.kind, isRecommended))
+      entries.push(...createEntries(model, provider, isRecommended))
     })
   }
   return yield* sortSteps(entries, (a, b) => compareTexts(a.key, b.key))
 }
 
-function createEntries(model: Model, provider: string, kind: ProviderKind, recommended: boolean): ModelCatalogEntry[] {
+function createEntries(
+  model: Model,
+  { name: provider, base_url }: Provider,
+  recommended: boolean,
+): ModelCatalogEntry[] {
   const { id, title, tasks, size_on_disk = null, unavailable } = model
+  const ready = base_url === undefined ? 'ready_local' : 'ready_remote'
   return Object.entries(COMPATIBILITY_BY_TASK).flatMap(([name, { compatibility, task }]) => {
     if (!tasks.includes(name)) return []
     return {
       key: `${compatibility}:${id}`,
       display_name: title,
       compatibility,
-      availability: unavailable === undefined ? AVAILABILITY_BY_KIND[kind] : 'unavailable',
+      availability: unavailable === undefined ? ready : 'unavailable',
       recommended,
       scope: 'local',
       provider,

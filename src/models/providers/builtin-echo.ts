@@ -1,13 +1,16 @@
 // The built-in provider. Its model `builtin/echo` repeats the user's last message, offline, deterministic and free, for first runs and tests.
 import { setImmediate } from 'node:timers/promises'
+import { describeProvider } from '../../config/model-providers.ts'
 import { runToCompletion, type Steps } from '../../shared/time-slices.ts'
 import { joinMessageText } from '../calls/message-text.ts'
 import type { CompletionPart, CompletionRequest, Model, Provider, ProviderContext } from '../provider.ts'
 import { createUnsupportedError } from './shared/unsupported-error.ts'
 import { rejectUnsupportedFields } from './shared/unsupported-fields.ts'
 
+const { name: PROVIDER_NAME, title, kind } = describeProvider('builtin')
+
 const ECHO_MODEL: Model = {
-  id: 'builtin/echo',
+  id: `${PROVIDER_NAME}/echo`,
   name: 'echo',
   title: 'Echo (repeats your message, offline; not a language model)',
   tasks: ['chat'],
@@ -68,7 +71,7 @@ async function cutAtStop(text: string, stop: CompletionRequest['stop'], signal: 
   for (const end of [stop ?? []].flat()) {
     if (end.length > MAX_STOP_LENGTH)
       throw createUnsupportedError(
-        'builtin',
+        PROVIDER_NAME,
         'stop',
         `takes no \`stop\` string of more than ${MAX_STOP_LENGTH} characters`,
       )
@@ -84,7 +87,7 @@ async function* streamEcho(
   request: CompletionRequest,
   { signal }: ProviderContext,
 ): AsyncGenerator<CompletionPart, void, void> {
-  rejectUnsupportedFields(request, SUPPORTED_FEATURES, 'builtin')
+  rejectUnsupportedFields(request, SUPPORTED_FEATURES, PROVIDER_NAME)
   const { messages, max_completion_tokens, max_tokens, stop } = request
   const maxTokens = max_completion_tokens ?? max_tokens
   let sentTokens = 0
@@ -104,9 +107,9 @@ async function* streamEcho(
 }
 
 export const builtinProvider: Provider = {
-  name: 'builtin',
-  title: 'Built in',
-  kind: 'builtin',
+  name: PROVIDER_NAME,
+  title,
+  kind,
   unsupported_fields: ['tools'],
   credential: null,
   models: async () => [ECHO_MODEL],

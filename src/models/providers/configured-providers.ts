@@ -1,4 +1,5 @@
-// Creates the providers from the settings. A new kind of provider is added here and nowhere else.
+// Creates the providers from their descriptions (src/config/model-providers.ts) and the settings.
+import { MODEL_PROVIDERS, type ProviderDescription, type ProviderKind } from '../../config/model-providers.ts'
 import { apiKeyName, type ModelSettings } from '../../config/models.ts'
 import type { Config } from '../../config.ts'
 import type { UpstreamClient } from '../../net/upstream/client.ts'
@@ -12,8 +13,6 @@ import { resolveRuntimeFolder } from './local/runtime-package.ts'
 import { createOpenAiProvider } from './openai/provider.ts'
 import { ProviderRegistry } from './registry.ts'
 
-const OPENAI_BASE_URL = 'https://api.openai.com/v1'
-
 export interface ConfiguredProvidersParts {
   readonly config: ModelSettings & Pick<Config, 'data_dir' | 'identity_provider'>
   readonly client: UpstreamClient
@@ -21,39 +20,36 @@ export interface ConfiguredProvidersParts {
   readonly more?: readonly Provider[]
 }
 
-export function createConfiguredProviders({ config, client, more = [] }: ConfiguredProvidersParts): ProviderRegistry {
+type ProviderFactory = (described: ProviderDescription, base_url: string, parts: ConfiguredProvidersParts) => Provider
+
+/** A new protocol is added here. `base_url` is empty for a provider without a URL. */
+const FACTORIES: Readonly<Record<ProviderKind, ProviderFactory>> = {
+  builtin: () => builtinProvider,
+  openai_compatible: ({ name, title, credential = null, base_url: usual }, base_url, { client }) =>
+    // Another server in the place of a hosted one may need no key.
+    createOpenAiProvider({ name, title, base_url, credential, keyless: base_url !== usual, client }),
+  anthropic: (_, base_url, { client }) => createAnthropicProvider({ client, base_url }),
+  google: (_, base_url, { client }) => createGoogleProvider({ client, base_url }),
+  local: (_described, _base_url, { config }) => createLocal(config),
+}
+
+/** A server of `SVC_MODEL_SERVERS` replaces the server of this machine with its name. */
+export function createConfiguredProviders(parts: ConfiguredProvidersParts): ProviderRegistry {
+  const { config, client, more = [] } = parts
   const fromModelServers = config.model_servers.map(({ name, base_url }) =>
     createOpenAiProvider({ name, title: name, base_url, credential: apiKeyName(name), keyless: true, client }),
   )
-  const hosted = [
-    createOpenAi(config, client),
-    createAnthropicProvider({ client, base_url: config.anthropic_base_url }),
-    createGoogleProvider({ client, base_url: config.gemini_base_url }),
-  ]
-  const configured = [...hosted, ...fromModelServers, ...createOllama(config, client), createLocal(config)].filter(
-    ({ name }) => !more.some((one) => one.name === name),
-  )
-  return new ProviderRegistry([builtinProvider, ...configured, ...more], config.default_provider)
-}
-
-/** Always present, since a caller may bring the key. */
-function createOpenAi({ openai_base_url }: ModelSettings, client: UpstreamClient): Provider {
-  const base_url = openai_base_url ?? OPENAI_BASE_URL
-  const keyless = base_url !== OPENAI_BASE_URL
-  return createOpenAiProvider({
-    name: 'openai',
-    title: 'OpenAI',
-    base_url,
-    credential: 'OPENAI_API_KEY',
-    keyless,
-    client,
-  })
-}
-
-/** Present where its URL is set. A model server that is named `ollama` in the settings takes precedence. */
-function createOllama({ ollama_base_url: base_url, model_servers }: ModelSettings, client: UpstreamClient): Provider[] {
-  if (base_url === null || model_servers.some(({ name }) => name === 'ollama')) return []
-  return [createOpenAiProvider({ name: 'ollama', title: 'Ollama', base_url, credential: null, keyless: true, client })]
+  const replacing = new Set([...fromModelServers, ...more].map(({ name }) => name))
+  const create = (described: ProviderDescription): Provider[] => {
+    const { name, kind, base_url, port } = described
+    const url = config.provider_urls[name] ?? base_url
+    const isAbsent = replacing.has(name) || (port !== undefined && url === undefined)
+    return isAbsent ? [] : [FACTORIES[kind](described, url ?? '', parts)]
+  }
+  const at = MODEL_PROVIDERS.findIndex(({ port }) => port !== undefined)
+  const servers = fromModelServers.filter(({ name }) => !more.some((one) => one.name === name))
+  const configured = [MODEL_PROVIDERS.slice(0, at).flatMap(create), servers, MODEL_PROVIDERS.slice(at).flatMap(create)]
+  return new ProviderRegistry([...configured.flat(), ...more], config.default_provider)
 }
 
 /** Always present, since the runtime may be installed at any time. */

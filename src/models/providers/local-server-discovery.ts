@@ -1,4 +1,5 @@
 // Finds model servers on this machine, on their default ports.
+import { DISCOVERABLE_PROVIDERS } from '../../config/model-providers.ts'
 import type { UpstreamClient } from '../../net/upstream/client.ts'
 import { readWholeBody } from '../../net/upstream/response-body.ts'
 import type { Provider } from '../provider.ts'
@@ -11,14 +12,6 @@ export interface LocalModelServer {
   readonly title: string
   readonly port: number
 }
-
-/** The default ports of well-known model servers. */
-export const WELL_KNOWN_SERVERS: readonly LocalModelServer[] = [
-  { name: 'ollama', title: 'Ollama', port: 11_434 },
-  { name: 'lmstudio', title: 'LM Studio', port: 1_234 },
-  { name: 'vllm', title: 'vLLM', port: 8_000 },
-  { name: 'llamacpp', title: 'llama.cpp', port: 8_080 },
-]
 
 /** For all servers together, while a user waits: a server on this machine answers at once. */
 const DISCOVERY_MS = 300
@@ -38,7 +31,7 @@ export async function discoverModelServers(
   parts: DiscoveryOptions,
   signal: AbortSignal,
 ): Promise<Provider[]> {
-  const { client, servers = WELL_KNOWN_SERVERS, look_ms = DISCOVERY_MS, own_port = 0 } = parts
+  const { client, servers = DISCOVERABLE_PROVIDERS, look_ms = DISCOVERY_MS, own_port = 0 } = parts
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(look_ms)])
   const knownPorts = new Set(
     providers.all().flatMap(({ base_url }) => (base_url === undefined ? [] : [localPortOf(base_url)])),

@@ -1,11 +1,8 @@
 // The discovery of model servers on this machine: they are found by their answers, added once, and never waited for.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  discoverModelServers,
-  type LocalModelServer,
-  WELL_KNOWN_SERVERS,
-} from '../../../src/models/providers/local-server-discovery.ts'
+import { DISCOVERABLE_PROVIDERS } from '../../../src/config/model-providers.ts'
+import { discoverModelServers, type LocalModelServer } from '../../../src/models/providers/local-server-discovery.ts'
 import { createOpenAiProvider } from '../../../src/models/providers/openai/provider.ts'
 import { createBuiltinRegistry } from '../../../src/models/providers/registry.ts'
 import { UpstreamClient } from '../../../src/net/upstream/client.ts'
@@ -131,7 +128,7 @@ describe('the discovery on the default ports', () => {
 
 test('the default ports are those of well-known servers', () => {
   assert.deepEqual(
-    WELL_KNOWN_SERVERS.map(({ name, port }) => [name, port]),
+    DISCOVERABLE_PROVIDERS.map(({ name, port }) => [name, port]),
     [
       ['ollama', 11_434],
       ['lmstudio', 1_234],

@@ -1,4 +1,5 @@
 // The provider for Anthropic's Messages API (version 2023-06-01).
+import { describeProvider } from '../../../config/model-providers.ts'
 import type { UpstreamClient } from '../../../net/upstream/client.ts'
 import type { CompletionPart, CompletionRequest, Model, Provider, ProviderContext } from '../../provider.ts'
 import { ProviderError } from '../../provider-error.ts'
@@ -12,19 +13,17 @@ import { createAnthropicRequest, type ThinkingBlocks } from './request.ts'
 
 export interface AnthropicProviderOptions {
   readonly client: UpstreamClient
-  /** Null: the default URL. */
-  readonly base_url: string | null
+  readonly base_url: string
 }
 
-const PROVIDER_NAME = 'anthropic'
-const DEFAULT_BASE_URL = 'https://api.anthropic.com'
+const { name: PROVIDER_NAME, title, kind, credential = null } = describeProvider('anthropic')
 /** A page has up to a thousand models. */
 const MAX_LIST_PAGES = 20
 
 export function createAnthropicProvider({ client, base_url }: AnthropicProviderOptions): Provider {
   const vendor: VendorApi = {
     name: PROVIDER_NAME,
-    base_url: withApiVersion(base_url ?? DEFAULT_BASE_URL, 'v1'),
+    base_url: withApiVersion(base_url, 'v1'),
     client,
     headers: (credential) => ({
       'anthropic-version': '2023-06-01',
@@ -36,10 +35,10 @@ export function createAnthropicProvider({ client, base_url }: AnthropicProviderO
   const memory = new ToolCallStateCache<ThinkingBlocks>()
   return {
     name: PROVIDER_NAME,
-    title: 'Anthropic',
-    kind: 'anthropic',
+    title,
+    kind,
     base_url: vendor.base_url,
-    credential: 'ANTHROPIC_API_KEY',
+    credential,
     has_idle_timeout: true,
     unsupported_fields: ['seed'],
     models: (context) => listClaudeModels(vendor, traits, context),

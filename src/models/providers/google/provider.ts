@@ -1,5 +1,6 @@
 // The provider for Google's Gemini API (v1beta).
 import { randomUUID } from 'node:crypto'
+import { describeProvider } from '../../../config/model-providers.ts'
 import type { UpstreamClient } from '../../../net/upstream/client.ts'
 import type { CompletionPart, CompletionRequest, Model, Provider, ProviderContext } from '../../provider.ts'
 import { ProviderError } from '../../provider-error.ts'
@@ -14,21 +15,19 @@ import { createGoogleRequest, type GoogleCallState } from './request.ts'
 
 export interface GoogleProviderOptions {
   readonly client: UpstreamClient
-  /** Null: the default URL. */
-  readonly base_url: string | null
+  readonly base_url: string
   /** Makes an unguessable id for a tool call. */
   readonly newId?: () => string
 }
 
-const PROVIDER_NAME = 'google'
-const DEFAULT_BASE_URL = 'https://generativelanguage.googleapis.com'
+const { name: PROVIDER_NAME, title, kind, credential = null } = describeProvider('google')
 /** A page has up to a thousand models. */
 const MAX_LIST_PAGES = 20
 
 export function createGoogleProvider({ client, base_url, newId = createCallId }: GoogleProviderOptions): Provider {
   const vendor: VendorApi = {
     name: PROVIDER_NAME,
-    base_url: withApiVersion(base_url ?? DEFAULT_BASE_URL, 'v1beta'),
+    base_url: withApiVersion(base_url, 'v1beta'),
     client,
     headers: (credential) => ({ ...(credential === null ? {} : { 'x-goog-api-key': credential }) }),
     faultOf: mapGoogleError,
@@ -37,10 +36,10 @@ export function createGoogleProvider({ client, base_url, newId = createCallId }:
   const memory = new ToolCallStateCache<GoogleCallState>()
   return {
     name: PROVIDER_NAME,
-    title: 'Google',
-    kind: 'google',
+    title,
+    kind,
     base_url: vendor.base_url,
-    credential: 'GEMINI_API_KEY',
+    credential,
     has_idle_timeout: true,
     models: (context) => listGeminiModels(vendor, thinking, context),
     unlisted: (name) => createUnlistedGeminiModel(PROVIDER_NAME, name),

@@ -1,5 +1,6 @@
 // The provider of local models: files of the models folder. An optional package runs each model on this machine, in its own process.
 
+import { describeProvider } from '../../../config/model-providers.ts'
 import { DELETED_ROWS_OWNER } from '../../../db/owner-scope.ts'
 import type {
   CompletionPart,
@@ -32,7 +33,7 @@ export interface LocalProvider extends Provider {
   listLoadedIds(): readonly string[]
 }
 
-const PROVIDER_NAME = 'local'
+const { name: PROVIDER_NAME, title, kind } = describeProvider('local')
 const IDLE_MS = 5 * 60_000
 /** With this many loaded models, idle ones are unloaded before the next is loaded. */
 const MAX_LOADED = 2
@@ -84,8 +85,8 @@ export function createLocalProvider({
 
   return {
     name: PROVIDER_NAME,
-    title: 'Local models',
-    kind: 'local',
+    title,
+    kind,
     credential: null,
     async models() {
       const lack = findRuntimeProblem(search)
