@@ -47,10 +47,10 @@ test: $(INSTALLED) types lint ## install, and run the tests (TESTS= selects file
 check: $(INSTALLED) types lint check-generated ## types, lint, drift and the tests nearest to the change, in 90 s
 	$(NODE) test/helpers/nearest.ts
 
-generate: $(INSTALLED) ## make generated/ from spec/
+generate: $(INSTALLED) ## make generated/ from spec/ and src/nodes
 	$(NODE) src/codegen/main.ts
 
-check-generated: $(INSTALLED) ## fail if generated/ is not what spec/ gives
+check-generated: $(INSTALLED) ## fail if generated/ is not what spec/ and src/nodes give
 	$(NODE) src/codegen/main.ts --check
 
 publish-contract: $(INSTALLED) ## pack the contract of the lifecycle profile as a package, into OUT (dist)

@@ -124,6 +124,7 @@ function paths(folder: string): string[] {
 }
 
 function roomOf(path: string): string {
+  if (path === 'generated/nodes.ts') return 'nodes'
   const [top, room] = path.split('/')
   return top === 'src' ? room! : top!
 }

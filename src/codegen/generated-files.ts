@@ -1,10 +1,12 @@
 // All generated files, in memory.
+import { resolve } from 'node:path'
 import type { CodegenConfig } from '../../codegen.config.ts'
 import type { Contract } from './documents/contract.ts'
 import type { JsonMap } from './documents/json-pointer.ts'
 import { emitErrors } from './emitters/errors.ts'
 import { emitInputValidators } from './emitters/input-validators.ts'
 import { emitMessages } from './emitters/messages.ts'
+import { emitNodeList } from './emitters/node-list.ts'
 import { emitOperations } from './emitters/operations.ts'
 import { emitOutputValidators } from './emitters/output-validators.ts'
 import { emitPatterns } from './emitters/patterns.ts'
@@ -30,6 +32,7 @@ export async function generateFiles(contract: Contract, config: CodegenConfig): 
     ['operations.ts', header + emitOperations(contract, config)],
     ['messages.ts', header + emitMessages(contract)],
     ['errors.ts', header + emitErrors(contract)],
+    ['nodes.ts', emitNodeList(resolve(import.meta.dirname, '../..'))],
     ['patterns.ts', header + emitPatterns(contract)],
     ['requirements.ts', header + emitRequirements(contract)],
     ['validators.js', header + validators.js],

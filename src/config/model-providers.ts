@@ -70,11 +70,9 @@ export const MODEL_PROVIDERS: readonly ProviderDescription[] = [
 export const PERMANENT_PROVIDERS = MODEL_PROVIDERS.filter(({ port }) => port === undefined)
 
 /** Servers that discovery may find on this machine. */
-export const DISCOVERABLE_PROVIDERS = MODEL_PROVIDERS.filter(
-  (one) => one.port !== undefined,
-) as readonly (ProviderDescription & {
-  readonly port: number
-})[]
+export const DISCOVERABLE_PROVIDERS = MODEL_PROVIDERS.flatMap(({ name, title, port }) =>
+  port === undefined ? [] : [{ name, title, port }],
+)
 
 /** The description of a provider by its name. @throws Error where there is none */
 export function describeProvider(name: string): ProviderDescription {
