@@ -27,30 +27,21 @@ const selectOwned = statement<OwnerScope>()((db, p) =>
   db
     .selectFrom('access_token')
     .selectAll()
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where(ownerCondition(p))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc'),
 )
 
 const countOwned = statement<OwnerScope>()((db, p) =>
-  db
-    .selectFrom('access_token')
-    .select(sql<number>`count(*)`.as('count'))
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+  db.selectFrom('access_token').select(sql<number>`count(*)`.as('count')).where(ownerCondition(p)),
 )
 
 const removeOwned = statement<OwnerScope & { id: string }>()((db, p) =>
-  db
-    .deleteFrom('access_token')
-    .where('id', '=', p('id'))
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+  db.deleteFrom('access_token').where('id', '=', p('id')).where(ownerCondition(p)),
 )
 
 const removeExpired = statement<OwnerScope & { now: string }>()((db, p) =>
-  db
-    .deleteFrom('access_token')
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
-    .where('expires_at', '<=', p('now')),
+  db.deleteFrom('access_token').where(ownerCondition(p)).where('expires_at', '<=', p('now')),
 )
 
 // A later time stays: uses are written late, and not in their order.

@@ -1,6 +1,6 @@
 // The owner of rows: every read and write of owned rows takes an owner scope.
-import { type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely'
-import type { Tables } from './schema.ts'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { WORKSPACE } from './index-expressions.ts'
 
 /** The owner of a row: a user, in a workspace or outside of any. Every principal is an owner scope. */
 export interface OwnerScope {
@@ -42,12 +42,7 @@ export function ifOwnedBy<Row extends OwnerScope>(row: Row | undefined, scope: O
   return row !== undefined && isOwnedBy(row, scope) ? row : undefined
 }
 
-type OwnedTable = 'workflow' | 'job' | 'asset' | 'object' | 'access_token' | 'thread'
-
-/** The SQL condition that a row belongs to the owner in the parameters. */
-export function ownerCondition<T extends OwnedTable>(
-  eb: ExpressionBuilder<Tables, T>,
-  p: { user_id: RawBuilder<string>; workspace_id: RawBuilder<string | null> },
-): RawBuilder<SqlBool> {
-  return sql<SqlBool>`${eb.ref('user_id' as never)} = ${p.user_id} and ifnull(${eb.ref('workspace_id' as never)}, '') = ifnull(${p.workspace_id}, '')`
+/** The SQL condition that a row belongs to the owner in the parameters. The indexes of owned rows begin with its columns. */
+export function ownerCondition(p: (name: keyof OwnerScope) => RawBuilder<unknown>): RawBuilder<SqlBool> {
+  return sql<SqlBool>`user_id = ${p('user_id')} and ${WORKSPACE} = ifnull(${p('workspace_id')}, '')`
 }

@@ -28,10 +28,7 @@ const selectByKey = statement<{ key: number }>()((db, p) =>
 )
 
 const count = statement<OwnerScope>()((db, p) =>
-  db
-    .selectFrom('thread')
-    .select(sql<number>`count(*)`.as('count'))
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+  db.selectFrom('thread').select(sql<number>`count(*)`.as('count')).where(ownerCondition(p)),
 )
 
 const rename = statement<Pick<ThreadTable, 'id' | 'title' | 'updated_at'>>()((db, p) =>
@@ -85,7 +82,7 @@ const selectBehind = statement<OwnerScope & ThreadCursor>()((db, p) =>
   db
     .selectFrom('thread')
     .selectAll()
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where(ownerCondition(p))
     .where(sql<boolean>`(spoken_at, id) < (${p('spoken_at')}, ${p('id')})`)
     .orderBy('spoken_at', 'desc')
     .orderBy('id', 'desc'),

@@ -47,7 +47,7 @@ const selectOwnedPositions = statement<OwnerScope & WorkflowPageParams>('keys')(
   db
     .selectFrom('workflow')
     .select(['updated_at', 'id'])
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where(ownerCondition(p))
     .where(isBehind(p))
     .orderBy('updated_at', 'desc')
     .orderBy('id', 'desc')

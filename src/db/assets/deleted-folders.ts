@@ -1,6 +1,7 @@
 // Deletes folders: the row of the folder at once, and its contents in steps, because a folder may hold tens of thousands of assets. Until then
 // `deleted_folder` names the folder, and no read returns assets below it.
 import { sql } from 'kysely'
+import { PARENT, WORKSPACE } from '../index-expressions.ts'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
 import { readFirstRows, startTimeBudget, type TimeBudget } from '../row-batches.ts'
 import { statement } from '../statement.ts'
@@ -70,11 +71,11 @@ const removeRow = statement<OwnerScope & { id: string }>()((db, p) =>
   db
     .deleteFrom('asset')
     .where('id', '=', p('id'))
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where(ownerCondition(p))
     .returning(['id', 'content_type', 'content_key', 'thumb_key']),
 )
 
-/** Worded as in the index `asset_by_folder`. */
+/** Uses the index `asset_by_folder`. */
 const removeChildren = statement<DeletedFolderTable & { limit: number }>()((db, p) =>
   db
     .deleteFrom('asset')
@@ -82,8 +83,8 @@ const removeChildren = statement<DeletedFolderTable & { limit: number }>()((db, 
       eb
         .selectFrom('asset')
         .select('key')
-        .where(sql<boolean>`user_id = ${p('user_id')} and ifnull(workspace_id, '') = ${p('workspace')}
-          and ifnull(parent_id, '') = ${p('id')}`)
+        .where(sql<boolean>`user_id = ${p('user_id')} and ${WORKSPACE} = ${p('workspace')}
+          and ${PARENT} = ${p('id')}`)
         .limit(p('limit') as never),
     )
     .returning(['id', 'content_type', 'content_key', 'thumb_key']),

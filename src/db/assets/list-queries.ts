@@ -1,7 +1,7 @@
 // The keys of the assets in a list, the newest first. Each statement walks one index, and examines a limited number of rows.
-import { type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { ESSENCE, FAMILY, PARENT } from '../index-expressions.ts'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
-import type { Tables } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
 import type { AssetTable } from '../tables/assets.ts'
@@ -31,16 +31,10 @@ type ListParams = OwnerScope & AssetFilter & KeyRange
 type Param = <Name extends keyof (ListParams & { query: string })>(
   name: Name,
 ) => RawBuilder<(ListParams & { query: string })[Name]>
-type Row = ExpressionBuilder<Tables, 'asset'>
-
-// Must be worded as in the indexes, or SQLite does not use them.
-const FOLDER = sql<string>`ifnull(parent_id, '')`
-const ESSENCE = sql<string>`lower(rtrim(substr(content_type, 1, instr(content_type || ';', ';') - 1)))`
-const FAMILY = sql<string>`lower(substr(content_type, 1, instr(content_type || '/', '/') - 1))`
 
 /** The condition of each filter, which is also that of its index. */
 const CONDITIONS = {
-  folder: (p: Param) => sql<SqlBool>`${FOLDER} = ${p('folder')}`,
+  folder: (p: Param) => sql<SqlBool>`${PARENT} = ${p('folder')}`,
   essence: (p: Param) => sql<SqlBool>`${ESSENCE} = ${p('essence')}`,
   family: (p: Param) => sql<SqlBool>`${FAMILY} = ${p('family')}`,
   workflow_id: (p: Param) => sql<SqlBool>`workflow_id = ${p('workflow_id')}`,
@@ -57,7 +51,7 @@ function matchesFilters(p: Param): RawBuilder<SqlBool> {
 }
 
 /** The keys of matching rows among the rows in range that an index finds by `condition`. The last row describes all examined rows. */
-function buildListStatement(condition: (eb: Row, p: Param) => RawBuilder<SqlBool>) {
+function buildListStatement(condition: (p: Param) => RawBuilder<SqlBool>) {
   return statement<ListParams & { query: string }>()((db, p) =>
     db
       .with(
@@ -66,7 +60,7 @@ function buildListStatement(condition: (eb: Row, p: Param) => RawBuilder<SqlBool
           qc
             .selectFrom('asset')
             .select(['key', 'parent_id', 'content_type', 'name', 'workflow_id', 'job_id'])
-            .where((eb) => condition(eb, p))
+            .where(condition(p))
             .orderBy('key', 'desc')
             .limit(p('examined')),
       )
@@ -85,11 +79,10 @@ function buildListStatement(condition: (eb: Row, p: Param) => RawBuilder<SqlBool
   )
 }
 
-const isOwnedInRange = (eb: Row, p: Param) =>
-  sql<SqlBool>`${ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })} and key < ${p('before')} and key >= ${p('from')}`
+const isOwnedInRange = (p: Param) => sql<SqlBool>`${ownerCondition(p)} and key < ${p('before')} and key >= ${p('from')}`
 
 function listStatementBy(filter: IndexedAssetFilter) {
-  return buildListStatement((eb, p) => sql<SqlBool>`${isOwnedInRange(eb, p)} and ${CONDITIONS[filter](p)}`)
+  return buildListStatement((p) => sql<SqlBool>`${isOwnedInRange(p)} and ${CONDITIONS[filter](p)}`)
 }
 
 /** The rows with all words of a query, in the order of their keys. All matching rows are among them, but not every row matches. */
@@ -110,7 +103,7 @@ const byName = statement<ListParams & { query: string }>()((db, p) =>
     .selectFrom('asset')
     .select(['asset.key', 'asset.parent_id', sql<number | null>`null`.as('examined')])
     .where(sql<SqlBool>`asset.key in (select key from reached)`)
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where(ownerCondition(p))
     .where(matchesFilters(p))
     .unionAll(
       db

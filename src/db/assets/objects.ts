@@ -1,17 +1,18 @@
 // Rows of objects that callers store under keys of their own, one statement per function.
 import { sql } from 'kysely'
+import { WORKSPACE } from '../index-expressions.ts'
 import { ifOwnedBy, type OwnerScope, ownerCondition } from '../owner-scope.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
 import type { ObjectTable } from '../tables/assets.ts'
 
-/** Worded as in the index `object_by_key`. */
+/** Uses the index `object_by_key`. */
 const selectByKey = statement<Pick<OwnerScope, 'workspace_id'> & { storage_key: string }>()((db, p) =>
   db
     .selectFrom('object')
     .selectAll()
     .where('storage_key', '=', p('storage_key'))
-    .where(sql<boolean>`ifnull(workspace_id, '') = ifnull(${p('workspace_id')}, '')`),
+    .where(sql<boolean>`${WORKSPACE} = ifnull(${p('workspace_id')}, '')`),
 )
 
 const upsert = statement<ObjectTable>()((db, p) =>
@@ -30,7 +31,7 @@ const upsert = statement<ObjectTable>()((db, p) =>
       updated_at: p('updated_at'),
     })
     .onConflict((conflict) =>
-      conflict.expression(sql`storage_key, ifnull(workspace_id, '')`).doUpdateSet((eb) => ({
+      conflict.expression(sql`storage_key, ${WORKSPACE}`).doUpdateSet((eb) => ({
         content_key: eb.ref('excluded.content_key'),
         content_type: eb.ref('excluded.content_type'),
         size: eb.ref('excluded.size'),
@@ -43,10 +44,7 @@ const upsert = statement<ObjectTable>()((db, p) =>
 )
 
 const removeOwned = statement<OwnerScope & { storage_key: string }>()((db, p) =>
-  db
-    .deleteFrom('object')
-    .where('storage_key', '=', p('storage_key'))
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+  db.deleteFrom('object').where('storage_key', '=', p('storage_key')).where(ownerCondition(p)),
 )
 
 const removeExpired = statement<{ now: string; limit: number }>()((db, p) =>

@@ -1,5 +1,6 @@
 // Assets without a preview, and the results of making one. Rows are named by their ids, since keys of removed rows are reused.
 import { sql } from 'kysely'
+import { UNPREVIEWED } from '../index-expressions.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
 import type { AssetTable } from '../tables/assets.ts'
@@ -23,8 +24,7 @@ const selectUser = statement<{ after: string }>('keys')((db, p) =>
   db
     .selectFrom('asset')
     .select('user_id')
-    .where('previewed', '=', sql<0>`0`)
-    .where('content_key', 'is not', null)
+    .where(UNPREVIEWED)
     .where('user_id', '>', p('after'))
     .orderBy('user_id')
     .limit(sql<1>`1`),
@@ -34,8 +34,7 @@ const selectNext = statement<{ user_id: string; after: number }>('keys')((db, p)
   db
     .selectFrom('asset')
     .select(['key', 'id'])
-    .where('previewed', '=', sql<0>`0`)
-    .where('content_key', 'is not', null)
+    .where(UNPREVIEWED)
     .where('user_id', '=', p('user_id'))
     .where('key', '>', p('after'))
     .orderBy('key')
@@ -47,8 +46,7 @@ const selectUnseen = statement<{ user_id: string; from: number; limit: number }>
     .selectFrom('asset')
     .select(COLUMNS)
     .$narrowType<{ content_key: string }>()
-    .where('previewed', '=', sql<0>`0`)
-    .where('content_key', 'is not', null)
+    .where(UNPREVIEWED)
     .where('user_id', '=', p('user_id'))
     .where('key', '>=', p('from'))
     .orderBy('key')
@@ -61,8 +59,7 @@ const selectUnseenById = statement<{ id: string }>()((db, p) =>
     .select(COLUMNS)
     .$narrowType<{ content_key: string }>()
     .where('id', '=', p('id'))
-    .where('previewed', '=', sql<0>`0`)
-    .where('content_key', 'is not', null),
+    .where(UNPREVIEWED),
 )
 
 /**

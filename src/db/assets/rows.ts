@@ -55,7 +55,7 @@ const removeOwned = statement<OwnerScope & { storage_key: string }>()((db, p) =>
   db
     .deleteFrom('asset')
     .where('storage_key', '=', p('storage_key'))
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where(ownerCondition(p))
     .returning(['content_key', 'thumb_key']),
 )
 
@@ -65,12 +65,7 @@ const removeOfJob = statement<OwnerScope & { job_id: string; limit: number }>()(
   db
     .deleteFrom('asset')
     .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('asset')
-        .select('id')
-        .where((inner) => ownerCondition(inner, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
-        .where('job_id', '=', p('job_id'))
-        .limit(p('limit')),
+      eb.selectFrom('asset').select('id').where(ownerCondition(p)).where('job_id', '=', p('job_id')).limit(p('limit')),
     )
     .returning(['content_key', 'thumb_key']),
 )

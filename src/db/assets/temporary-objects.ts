@@ -1,5 +1,6 @@
 // The temporary objects of a user in all workspaces: a range of keys, read page by page because there may be a million.
 import { sql } from 'kysely'
+import { WORKSPACE } from '../index-expressions.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
 import type { ObjectTable } from '../tables/assets.ts'
@@ -8,15 +9,15 @@ export type TemporaryObjectRow = Pick<ObjectTable, 'storage_key' | 'workspace_id
 
 type ObjectPosition = Pick<TemporaryObjectRow, 'storage_key' | 'workspace_id'>
 
-/** Worded as in the index `object_by_key`. */
+/** Uses the index `object_by_key`. */
 const select = statement<{ key: string; workspace: string; to: string; limit: number }>()((db, p) =>
   db
     .selectFrom('object')
     .select(['storage_key', 'workspace_id', 'size', 'expires_at'])
-    .where(sql<boolean>`(storage_key, ifnull(workspace_id, '')) > (${p('key')}, ${p('workspace')})`)
+    .where(sql<boolean>`(storage_key, ${WORKSPACE}) > (${p('key')}, ${p('workspace')})`)
     .where('storage_key', '<', p('to'))
     .orderBy('storage_key')
-    .orderBy(sql`ifnull(workspace_id, '')`)
+    .orderBy(WORKSPACE)
     .limit(p('limit')),
 )
 

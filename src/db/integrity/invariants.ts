@@ -1,4 +1,5 @@
 // The invariants of a sound database besides those that SQLite enforces: each entry has a query for the rows that violate it.
+import { ENDED } from '../index-expressions.ts'
 
 export interface Invariant {
   /** What must be true. */
@@ -7,7 +8,6 @@ export interface Invariant {
   readonly sql: string
 }
 
-const ENDED = "('completed', 'failed', 'error', 'timed_out', 'cancelled')"
 const jobLabel = (key: string) => `'job ' || ifnull((select id from job where job.key = ${key}), '#' || ${key})`
 /** Removed jobs leave events and pages behind for a while. */
 const isOrphaned = (key: string) =>

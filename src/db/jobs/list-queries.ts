@@ -1,5 +1,5 @@
 // The keys of the jobs in a list, the newest first. Each status is read by itself in the order of an index, and no further than needed.
-import { sql } from 'kysely'
+import { LISTED, UNFINISHED } from '../index-expressions.ts'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
@@ -11,14 +11,11 @@ interface JobPageParams {
   limit: number
 }
 
-// Must be worded as in the partial indexes, or SQLite does not use them.
-const LISTED = sql<boolean>`instr(options, '"persistence":"session"') = 0`
-
 const byStatus = statement<OwnerScope & JobPageParams>('keys')((db, p) =>
   db
     .selectFrom('job')
     .select('key')
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where(ownerCondition(p))
     .where('status', '=', p('status'))
     .where('key', '<', p('before'))
     .where(LISTED)
@@ -30,7 +27,7 @@ const byWorkflow = statement<OwnerScope & JobPageParams & { workflow_id: string 
   db
     .selectFrom('job')
     .select('key')
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where(ownerCondition(p))
     .where('workflow_id', '=', p('workflow_id'))
     .where('status', '=', p('status'))
     .where('key', '<', p('before'))
@@ -39,7 +36,7 @@ const byWorkflow = statement<OwnerScope & JobPageParams & { workflow_id: string 
     .limit(p('limit') as never),
 )
 
-const UNFINISHED: readonly StoredStatus[] = [
+const UNFINISHED_STATUSES: readonly StoredStatus[] = [
   'scheduled',
   'pending',
   'queued',
@@ -53,18 +50,18 @@ const countUnfinished = statement()((db) =>
   db
     .selectFrom('job')
     .select((eb) => ['status', eb.fn.countAll<number>().as('count')])
-    .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`)
+    .where(UNFINISHED)
     .groupBy('status'),
 )
 
-/** Worded as in the index `job_unfinished_by_owner`. */
+/** Uses the index `job_unfinished_by_owner`. */
 const selectActive = statement<OwnerScope>('keys')((db, p) =>
   db
     .selectFrom('job')
     .select('key')
-    .where('status', 'in', UNFINISHED)
-    .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`)
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+    .where('status', 'in', UNFINISHED_STATUSES)
+    .where(UNFINISHED)
+    .where(ownerCondition(p)),
 )
 
 export interface JobListFilter {

@@ -1,6 +1,7 @@
 // Rows of jobs, one statement per function.
 import { sql } from 'kysely'
 import { readMetaValue, writeMetaValue } from '../database-metadata.ts'
+import { UNFINISHED } from '../index-expressions.ts'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
 import { rowChecksumParameter, statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
@@ -62,28 +63,15 @@ const update = statement<JobTable>()((db, p) =>
 )
 
 const selectOwned = statement<OwnerScope & { id: string }>()((db, p) =>
-  db
-    .selectFrom('job')
-    .selectAll()
-    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
-    .where('id', '=', p('id')),
+  db.selectFrom('job').selectAll().where(ownerCondition(p)).where('id', '=', p('id')),
 )
 
 const selectRecoverable = statement('keys')((db) =>
-  db
-    .selectFrom('job')
-    .select('key')
-    .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`)
-    .where('status', '<>', 'paused')
-    .orderBy('key'),
+  db.selectFrom('job').select('key').where(UNFINISHED).where('status', '<>', 'paused').orderBy('key'),
 )
 
 const selectUnfinished = statement<{ key: number }>()((db, p) =>
-  db
-    .selectFrom('job')
-    .select('last_sequence')
-    .where('key', '=', p('key'))
-    .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`),
+  db.selectFrom('job').select('last_sequence').where('key', '=', p('key')).where(UNFINISHED),
 )
 
 const selectByKey = statement<{ key: number }>()((db, p) =>
