@@ -60,7 +60,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['db', 'media'],
   express: ['http', 'server.ts'],
   'express-openapi-validator': ['http'],
-  busboy: ['http'],
   ws: ['sockets', 'client', 'conformance'],
   'quickjs-emscripten-core': ['sandbox'],
   '@jitl/quickjs-wasmfile-release-sync': ['sandbox'],

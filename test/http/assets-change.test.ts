@@ -209,7 +209,7 @@ describe('forms that make no asset', () => {
     [
       'a field that claims another encoding',
       [field('name', '\xe9', 'Content-Type: text/plain; charset=iso-8859-1\r\n'), file],
-      ['/body'],
+      ['/body/name'],
     ],
     ['a field in base64', [field('name', 'eA==', 'Content-Transfer-Encoding: base64\r\n'), file], ['/body/name']],
     ['a field without a name', [`${partHead('x="y"', '')}z\r\n`, file], ['/body']],

@@ -6,7 +6,7 @@ import type { UploadStallDetector } from '../../../net/upload-stall-detector.ts'
 import { fileTooLargeError, incompleteBodyError, MULTIPART_FORM_DATA } from '../upload-errors.ts'
 import { FormFields, MAX_FIELD_BYTES } from './form-fields.ts'
 import { type FormFile, FormParser } from './form-parser.ts'
-import { formatClaimedType } from './part-headers.ts'
+import { formatClaimedType } from './part-head.ts'
 
 /** A file that is being received. Dispose of it in any case: the unread rest is dropped. */
 export interface FileUpload extends Disposable {
@@ -74,7 +74,7 @@ export async function openFormUpload(incoming: IncomingMessage, limits: UploadLi
   try {
     const file = await form.file
     return {
-      fields: await fields.values(),
+      fields: fields.values,
       file: file && createFileUpload(form, file),
       [Symbol.dispose]: () => form.fail(unreadUploadError()),
     }
@@ -88,10 +88,10 @@ function rejectAnnouncedSize({ headers }: IncomingMessage, largest: number, enve
   if (Number(headers['content-length'] ?? 0) > largest + envelope_bytes) throw fileTooLargeError(largest)
 }
 
-function createFileUpload(form: FormParser, { stream, info, charset }: FormFile): FileUpload {
+function createFileUpload(form: FormParser, { stream, head }: FormFile): FileUpload {
   return {
-    name: info.filename ?? null,
-    content_type: formatClaimedType(info.mimeType.toLowerCase(), charset),
+    name: head.filename,
+    content_type: formatClaimedType(head.type, head.charset),
     bytes: form.bytes(stream),
     [Symbol.dispose]: () => form.fail(unreadUploadError()),
   }
