@@ -14,9 +14,16 @@ export type RefusalCause =
   | 'token_expired'
   | 'token_rejected'
 
-/** Why a caller is refused. `reason` is the whole body of the 401, and its words are part of the API. */
+/** `reason` is the whole body of the 401, and its words are part of the API. */
+export interface UnauthorizedRefusal {
+  readonly kind: 'unauthorized'
+  readonly reason: string
+  readonly cause: RefusalCause
+}
+
+/** Why a caller is refused. */
 export type AuthRefusal =
-  | { readonly kind: 'unauthorized'; readonly reason: string; readonly cause: RefusalCause }
+  | UnauthorizedRefusal
   /** The caller is unknown now, because the identity provider cannot be reached. */
   | { readonly kind: 'unavailable' }
 

@@ -1,9 +1,9 @@
-// Rechecks the credential of a socket or stream as long as it is open. The transport decides what happens when a credential ends.
+// Rechecks the credential of a socket or a request as long as it is open. The transport decides what happens when a credential ends.
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
-import type { AuthVerdict } from './auth-verdict.ts'
+import { type AuthVerdict, INVALID_TOKEN, type RefusalCause, type UnauthorizedRefusal } from './auth-verdict.ts'
 import type { Authenticator } from './authenticator.ts'
-import type { Principal } from './principal.ts'
+import { isTrustedByAddress, type Principal } from './principal.ts'
 import type { RequestFacts } from './request-facts.ts'
 
 /** Time between two rechecks of a credential. */
@@ -17,7 +17,7 @@ interface CredentialWatcher {
   /** The credential is still valid; `principal` is what it allows now. */
   onRenewed?(principal: Principal): void
   /** The credential is no longer valid, or has another principal. It is not checked any more. */
-  onEnded(): void
+  onEnded(refusal: UnauthorizedRefusal): void
 }
 
 interface WatchedCredential {
@@ -64,7 +64,7 @@ export class CredentialRechecker {
    * credential, and are not rechecked.
    */
   watch(facts: RequestFacts, principal: Principal, watcher: CredentialWatcher): () => void {
-    if (principal.trusted_as === 'loopback' || principal.trusted_as === 'trusted_network') return () => {}
+    if (isTrustedByAddress(principal)) return () => {}
     const slot = this.#slots[this.#addedCount++ % this.#slots.length]!
     const watch: WatchedCredential = {
       facts: { ...facts, is_recheck: true },
@@ -77,6 +77,12 @@ export class CredentialRechecker {
     this.#size++
     this.#timer ??= setInterval(() => this.#recheckSlot(), this.#tick_ms).unref()
     return () => this.#forget(watch)
+  }
+
+  /** Checks a credential now. Resolves with its refusal if it is no longer valid; with null if it is, or cannot be checked and has not expired. */
+  async check(facts: RequestFacts, principal: Principal): Promise<UnauthorizedRefusal | null> {
+    if (isTrustedByAddress(principal)) return null
+    return this.#findRefusal(principal, await this.#authenticator({ ...facts, is_recheck: true }))
   }
 
   #forget(watch: WatchedCredential): void {
@@ -108,23 +114,37 @@ export class CredentialRechecker {
     }
   }
 
-  #applyVerdict(watch: WatchedCredential, { principal, refusal }: AuthVerdict): void {
-    if (refusal?.kind === 'unavailable') return this.#keepUntilExpiry(watch)
-    if (!principal || !isSameCredential(principal, watch.principal)) return this.#end(watch)
-    watch.principal = principal
-    watch.watcher.onRenewed?.(principal)
+  #applyVerdict(watch: WatchedCredential, verdict: AuthVerdict): void {
+    const refusal = this.#findRefusal(watch.principal, verdict)
+    if (refusal) return this.#end(watch, refusal)
+    if (!verdict.principal) return
+    watch.principal = verdict.principal
+    watch.watcher.onRenewed?.(verdict.principal)
+  }
+
+  #keepUntilExpiry(watch: WatchedCredential): void {
+    const refusal = this.#findExpiry(watch.principal)
+    if (refusal) this.#end(watch, refusal)
+  }
+
+  #findRefusal(before: Principal, { principal, refusal }: AuthVerdict): UnauthorizedRefusal | null {
+    if (refusal) return refusal.kind === 'unavailable' ? this.#findExpiry(before) : refusal
+    return isSameCredential(principal, before) ? null : refuseToken('token_rejected')
   }
 
   /** A credential that cannot be checked now is not revoked, but it still expires. */
-  #keepUntilExpiry(watch: WatchedCredential): void {
-    const { expires_at } = watch.principal
-    if (expires_at !== null && expires_at <= this.#platform.now()) this.#end(watch)
+  #findExpiry({ expires_at }: Principal): UnauthorizedRefusal | null {
+    return expires_at !== null && expires_at <= this.#platform.now() ? refuseToken('token_expired') : null
   }
 
-  #end(watch: WatchedCredential): void {
+  #end(watch: WatchedCredential, refusal: UnauthorizedRefusal): void {
     this.#forget(watch)
-    watch.watcher.onEnded()
+    watch.watcher.onEnded(refusal)
   }
+}
+
+function refuseToken(cause: RefusalCause): UnauthorizedRefusal {
+  return { kind: 'unauthorized', reason: INVALID_TOKEN, cause }
 }
 
 /** Whether caller and trust are the same: without its token, a caller may still be trusted by its address. */

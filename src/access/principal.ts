@@ -50,9 +50,14 @@ export const LOCAL_PRINCIPAL: Principal = {
 /** The local user in a network that the operator trusts. */
 export const NETWORK_PRINCIPAL: Principal = { ...LOCAL_PRINCIPAL, trusted_as: 'trusted_network' }
 
+/** Whether a caller is trusted by its address: it has no credential that could end. */
+export function isTrustedByAddress({ trusted_as }: Principal): boolean {
+  return trusted_as === 'loopback' || trusted_as === 'trusted_network'
+}
+
 /** Whether a principal is a person, not a program with a token. Only a person may mint credentials. */
-export function isPerson({ trusted_as }: Principal): boolean {
-  return trusted_as === 'loopback' || trusted_as === 'trusted_network' || trusted_as === 'identity_provider'
+export function isPerson(principal: Principal): boolean {
+  return isTrustedByAddress(principal) || principal.trusted_as === 'identity_provider'
 }
 
 /** Stands for all delegated tokens in place of a stored id: these end when the operator disables bridges. */

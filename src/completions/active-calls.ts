@@ -52,10 +52,9 @@ export class ActiveCall {
     this.#control.abort(reason)
   }
 
-  /** `revoked` aborts when the caller's credential becomes invalid. */
+  /** `revoked` aborts when the caller's credential becomes invalid, with the error of the call as its reason. */
   endWith(revoked: AbortSignal): void {
-    const end = () =>
-      this.end(new ServiceError('AUTHENTICATION_REQUIRED', { message: 'The credential is no longer valid.' }))
+    const end = () => this.end(revoked.reason)
     if (revoked.aborted) end()
     else revoked.addEventListener('abort', end, { once: true })
   }

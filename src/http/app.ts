@@ -12,7 +12,13 @@ import { requireMultipartForm } from './body/multipart/uploads.ts'
 import { rejectExcessRequests } from './connection/pipelining.ts'
 import { closeIfBodyUnread } from './connection/unread-body.ts'
 import { httpHandlers } from './handlers/handler-table.ts'
-import { auditAdministration, authenticateRequest, checkAccess } from './pipeline/access-control.ts'
+import {
+  auditAdministration,
+  authenticateRequest,
+  checkAccess,
+  refuseUnauthorized,
+  watchCredential,
+} from './pipeline/access-control.ts'
 import { allowCrossOriginRead, answerCorsPreflight } from './pipeline/cors.ts'
 import { HandlerContext } from './pipeline/handler-context.ts'
 import { enforceRateLimits } from './pipeline/rate-limits.ts'
@@ -143,6 +149,7 @@ function mountOperations(
 function createPipeline(operation: OperationInfo, tools: PipelineTools): RequestHandler[] {
   const { context, validators, scheduler } = tools
   const steps: RequestHandler[] = [checkAccess(operation, context.config)]
+  if (!isPublic(operation)) steps.push(watchCredential(context.access))
   if (operation.access === 'administrator') steps.push(auditAdministration(operation, context.access.audit))
   if (isSwitchedOff(operation, context.config)) steps.push(rejectSwitchedOff)
   if (operation.body === 'json')
@@ -159,12 +166,16 @@ function createPipeline(operation: OperationInfo, tools: PipelineTools): Request
     try {
       const valid = await validators.validate(operation, request)
       if (!isBodyForwarded(operation)) releaseBodyMemory(request)
+      const { credential } = localsOf(response)
+      // The body may have taken its time.
+      if (operation.body === 'json') await credential?.confirm()
       const respond = (deadline?: AbortSignal) => handle(valid, new HandlerContext(context, response, deadline))
       const reply = await (hasTimeLimit(operation) ? withRequestTimeout(respond) : respond())
       const logBodyError = (error: Error) => {
         if (error instanceof ServiceError && error.status < 500) return
         context.log.error({ err: error, operation: operation.operationId }, 'response body failed')
       }
+      credential?.beginReply()
       await sendReply(response, reply, {
         ...context.schedulers,
         held: context.transport.response_buffers,
@@ -233,7 +244,12 @@ function createErrorHandler(
 ): ErrorRequestHandler {
   return (thrown, request, response, _next) => {
     const error = toServiceError(translateParserError(thrown))
-    const { facts, principal, request_id } = localsOf(response)
+    const { facts, principal, request_id, credential } = localsOf(response)
+    if (credential?.refusal && !response.headersSent && !response.destroyed) {
+      for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
+      refuseUnauthorized(context.access, response, credential.refusal)
+      return countUnhandled(request, response.statusCode)
+    }
     if (error.code === 'FORBIDDEN' || error.code === 'RATE_LIMITED')
       context.access.audit.recordRefusal({ facts, method: request.method, reason: error.code, principal, request_id })
     const format = findOperations(request.path)[0]?.errors ?? errorFormatOf(request.path)

@@ -131,7 +131,14 @@ async function sendPattern(server: TestServer, key: string, size: number): Promi
 test('a body is received no faster than it is read, with little buffered', async () => {
   const opened = Promise.withResolvers<RawBody>()
   const server = createServer((incoming) =>
-    opened.resolve(new RawBody(incoming, { largest: 1_000 * MIB, pace: new UploadStallDetector(), md5: null })),
+    opened.resolve(
+      new RawBody(incoming, {
+        largest: 1_000 * MIB,
+        pace: new UploadStallDetector(),
+        md5: null,
+        confirm: async () => {},
+      }),
+    ),
   )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -57,7 +57,7 @@ test('an upload is not read faster than it is written', async () => {
   const sockets: { bytesRead: number }[] = []
   const server = createServer((request) => {
     sockets.push(request.socket)
-    openFileUpload(request, { largest: 1_000 * MIB, pace: new UploadStallDetector() }).then(
+    openFileUpload(request, { largest: 1_000 * MIB, pace: new UploadStallDetector(), confirm: async () => {} }).then(
       opened.resolve,
       opened.reject,
     )

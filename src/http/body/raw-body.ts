@@ -13,6 +13,8 @@ export interface RawBodyLimits {
   readonly pace: UploadStallDetector
   /** The digest that the body must have, in base64, or null for any. */
   readonly md5: string | null
+  /** Called when the body is complete, before its reader sees the end. Throws if the caller may no longer store it. */
+  readonly confirm: () => Promise<void>
 }
 
 /** Bytes that are buffered for the reader before the connection is paused. */
@@ -42,6 +44,7 @@ export class RawBody implements Disposable {
   readonly #largest: number
   readonly #md5: string | null
   readonly #hash: Hash | null
+  readonly #confirm: () => Promise<void>
   readonly #paceWatch: Disposable
   readonly #buffered: Buffer[] = []
   #buffered_bytes = 0
@@ -51,10 +54,11 @@ export class RawBody implements Disposable {
   #error: ServiceError | null = null
   #wake: (() => void) | null = null
 
-  constructor(incoming: IncomingMessage, { largest, pace, md5 }: RawBodyLimits) {
+  constructor(incoming: IncomingMessage, { largest, pace, md5, confirm }: RawBodyLimits) {
     this.#incoming = incoming
     this.#largest = largest
     this.#md5 = md5
+    this.#confirm = confirm
     this.#hash = md5 === null ? null : createHash('md5')
     this.#paceWatch = pace.watch(incoming, () => this.#fail(incompleteBodyError('came to a halt')))
     incoming.on('data', this.#onData).once('end', this.#onEnd).once('error', this.#onCut).once('close', this.#onCut)
@@ -76,6 +80,7 @@ export class RawBody implements Disposable {
     }
     if (this.#hash && this.#hash.digest('base64') !== this.#md5)
       throw invalidInputError('/headers/content-md5', 'is not the digest of the body')
+    await this.#confirm()
   }
 
   [Symbol.dispose](): void {

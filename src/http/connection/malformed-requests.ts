@@ -22,7 +22,8 @@ export function onBodyFailure(request: RequestWithListeners, listener: FailureLi
   request[FAILURE_LISTENERS].push(listener)
 }
 
-function failBody(request: RequestWithListeners, error: ServiceError): void {
+/** Has the reader of a body fail with this error, whatever comes of the body. */
+export function failBody(request: RequestWithListeners, error: ServiceError): void {
   bodyErrors.set(request, error)
   for (const listener of request[FAILURE_LISTENERS] ?? []) listener(error)
 }

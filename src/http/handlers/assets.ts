@@ -15,10 +15,12 @@ export const assetsHandlers: AssetsHandlers<RequestContext> = {
     return { status: 200, body: await app.assets.service.list(principal, query) }
   },
 
-  async createAsset(_request, { app, principal, incoming }) {
+  async createAsset(_request, context) {
+    const { app, principal, incoming } = context
     using form = await openFormUpload(incoming, {
       largest: app.config.max_upload_bytes,
       pace: app.transport.stall_detector,
+      confirm: () => context.confirmCredential(),
     })
     const asset = await app.assets.service
       .create(principal, validateAssetFields(form.fields), form.file)

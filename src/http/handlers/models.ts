@@ -10,10 +10,8 @@ export const modelsHandlers: ModelsHandlers<RequestContext> = {
   ...modelListHandlers,
 
   async createChatCompletion({ body }, context) {
-    const { headers, body: given } = await context.app.models.completions.complete({
-      ...createModelCall(context),
-      body,
-    })
+    const completing = context.app.models.completions.complete({ ...createModelCall(context), body })
+    const { headers, body: given } = await (body.stream ? completing : context.whileAuthenticated(completing))
     if (!(given instanceof AnswerStream)) return { ...createJsonTextReply<ChatCompletion, 200>(200, given), headers }
     // Proxies that gather answers would hold pieces back.
     const unbuffered = { ...headers, 'X-Accel-Buffering': 'no' }
@@ -21,7 +19,8 @@ export const modelsHandlers: ModelsHandlers<RequestContext> = {
   },
 
   async createEmbedding({ body }, context) {
-    const { body: given } = await context.app.models.completions.embed({ ...createModelCall(context), body })
+    const embedding = context.app.models.completions.embed({ ...createModelCall(context), body })
+    const { body: given } = await context.whileAuthenticated(embedding)
     return createJsonTextReply<EmbeddingList, 200>(200, given as Uint8Array | string)
   },
 }

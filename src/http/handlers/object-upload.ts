@@ -39,11 +39,12 @@ function readAnnouncedBytes({ headers }: RequestContext['incoming']): number {
  * TEMPORARY_QUOTA_EXCEEDED for a temporary object
  */
 export async function storeObject(
-  { app, principal, incoming }: RequestContext,
+  context: RequestContext,
   key: string,
   headers: ObjectUploadHeaders,
   validate: ObjectPrecondition,
 ): Promise<StoredObjectReply> {
+  const { app, principal, incoming } = context
   const use = resolveKeyUse(principal.user_id, key)
   if (use === null) throw new ServiceError('NOT_FOUND')
   if (use === 'asset' || use === 'upload')
@@ -59,6 +60,7 @@ export async function storeObject(
     largest,
     pace: app.transport.stall_detector,
     md5: headers['content-md5'] ?? null,
+    confirm: () => context.confirmCredential(),
   })
   const content_type = incoming.headers['content-type'] ?? null
   const bytes = reservation ? reservation.meter(body.bytes()) : body.bytes()

@@ -22,10 +22,12 @@ export const sdkHandlers: SdkHandlers<RequestContext> = {
   },
 
   /** Takes a file for a run. How it is sent is in body/multipart/uploads.ts, where it is kept in the temporary store. */
-  async uploadTemporaryAsset(_request, { app, principal, incoming }) {
+  async uploadTemporaryAsset(_request, context) {
+    const { app, principal, incoming } = context
     using upload = await openFileUpload(incoming, {
       largest: app.config.max_upload_bytes,
       pace: app.transport.stall_detector,
+      confirm: () => context.confirmCredential(),
     })
     const at_least = Math.max(0, Number(incoming.headers['content-length'] ?? 0) - MAX_ENVELOPE_BYTES)
     const kept = await app.assets.temporary.put(principal, { ...upload, at_least }).catch((error) => {

@@ -42,16 +42,18 @@ export const workflowsHandlers: WorkflowsHandlers<RequestContext> = {
     return { status: 204 }
   },
 
-  async runWorkflow({ path, body }, { app, principal, signal }) {
+  async runWorkflow({ path, body }, context) {
+    const { app, principal, signal } = context
     const submission = createHttpSubmission(path.id, body)
     const preparing = app.runs.jobs.prepare(principal, submission)
     if (preparing) await preparing
     const { active } = app.runs.jobs.submit(principal, submission)
+    const Location = `/api/jobs/${active.row.id}`
     if (body.background) {
       await active.accepted()
-      return { status: 202, body: createAcceptedRun(active), headers: { Location: `/api/jobs/${active.row.id}` } }
+      return { status: 202, body: createAcceptedRun(active), headers: { Location } }
     }
-    const row = await app.runs.jobs.outcome(active, signal)
+    const row = await context.whileAuthenticated(app.runs.jobs.outcome(active, signal), { Location })
     // To serialize a large result has used up this turn.
     if (active.outputs.isLarge) await yieldToEventLoop()
     return createRunReply(active, row)

@@ -1,31 +1,28 @@
 // Access control: sends the refusal of an AuthVerdict, and checks what an operation requires of the principal.
-import type { RequestHandler } from 'express'
+import type { RequestHandler, Response } from 'express'
 import type { OperationInfo } from '../../../generated/operations.ts'
 import type { AccessServices } from '../../access/access-services.ts'
 import type { AuditLog } from '../../access/audit-log.ts'
-import type { AuthVerdict } from '../../access/auth-verdict.ts'
-import { canAdminister, canCall, type Principal, type TokenScope } from '../../access/principal.ts'
+import type { AuthVerdict, UnauthorizedRefusal } from '../../access/auth-verdict.ts'
+import { canAdminister, canCall, isTrustedByAddress, type Principal, type TokenScope } from '../../access/principal.ts'
 import type { Config } from '../../config.ts'
 import { ServiceError } from '../../errors.ts'
 import { sendUnauthorized } from './reply.ts'
+import { RequestCredential } from './request-credential.ts'
 import type { UnhandledRequestCounter } from './request-metrics.ts'
 import { localsOf, requestFactsOf } from './response-locals.ts'
 import { formatChallenge } from './www-authenticate.ts'
 
-export function authenticateRequest(
-  { authenticate, audit, tokens }: AccessServices,
-  countUnhandled: UnhandledRequestCounter,
-): RequestHandler {
+export function authenticateRequest(access: AccessServices, countUnhandled: UnhandledRequestCounter): RequestHandler {
   return (request, response, next) => {
     const applyVerdict = ({ principal, refusal }: AuthVerdict): void => {
-      if (refusal) {
+      if (refusal?.kind === 'unavailable') {
         const { facts, request_id } = localsOf(response)
-        const unavailable = refusal.kind === 'unavailable'
-        const reason = unavailable ? 'SERVICE_UNAVAILABLE' : refusal.reason
-        const cause = unavailable ? undefined : refusal.cause
-        audit.recordRefusal({ facts, method: request.method, reason, cause, request_id })
-        if (unavailable) return next(new ServiceError('SERVICE_UNAVAILABLE'))
-        sendUnauthorized(response, reason, formatChallenge(facts, reason, tokens.mcp.resource))
+        access.audit.recordRefusal({ facts, method: request.method, reason: 'SERVICE_UNAVAILABLE', request_id })
+        return next(new ServiceError('SERVICE_UNAVAILABLE'))
+      }
+      if (refusal) {
+        refuseUnauthorized(access, response, refusal)
         return countUnhandled(request, response.statusCode)
       }
       localsOf(response).principal = principal
@@ -33,10 +30,21 @@ export function authenticateRequest(
       const forbidden = request.path.startsWith('/admin/') && !canAdminister(principal)
       next(forbidden ? notAdministratorError(principal) : undefined)
     }
-    const verdict = authenticate(requestFactsOf(response))
+    const verdict = access.authenticate(requestFactsOf(response))
     if (verdict instanceof Promise) verdict.then(applyVerdict).catch(next)
     else applyVerdict(verdict)
   }
+}
+
+/** Answers 401, and records the refusal in the audit log. */
+export function refuseUnauthorized(
+  { audit, tokens }: AccessServices,
+  response: Response,
+  { reason, cause }: UnauthorizedRefusal,
+): void {
+  const { facts, request_id } = localsOf(response)
+  audit.recordRefusal({ facts, method: response.req.method, reason, cause, request_id })
+  sendUnauthorized(response, reason, formatChallenge(facts, reason, tokens.mcp.resource))
 }
 
 /** Refuses operations of the administrator to other callers, and to tokens without the scope. */
@@ -65,6 +73,17 @@ function missingScopeError(principal: Principal | null | undefined, scope: Token
 function notAdministratorError(principal: Principal): ServiceError {
   if (!principal.scopes.includes('admin')) return missingScopeError(principal, 'admin')
   return new ServiceError('FORBIDDEN', { message: 'Only an administrator may do this.' })
+}
+
+/** Watches the credential of each request that has one. A signature in the query, and trust by address, are none. */
+export function watchCredential({ rechecker }: Pick<AccessServices, 'rechecker'>): RequestHandler {
+  return (_request, response, next) => {
+    const locals = localsOf(response)
+    const { facts, principal } = locals
+    if (principal && !isTrustedByAddress(principal))
+      locals.credential = new RequestCredential(rechecker, response, facts, principal)
+    next()
+  }
 }
 
 /** Records a call of an administrator in the audit log before it runs. */

@@ -75,7 +75,15 @@ export class HandlerContext implements RequestContext {
   }
 
   get revoked(): AbortSignal {
-    return createRevocationSignal(this.app, this.#response, this.principal)
+    return localsOf(this.#response).credential?.takeOver() ?? new AbortController().signal
+  }
+
+  async confirmCredential(): Promise<void> {
+    await localsOf(this.#response).credential?.confirm()
+  }
+
+  whileAuthenticated<T>(work: Promise<T>, headers: Readonly<Record<string, string>> = {}): Promise<T> {
+    return localsOf(this.#response).credential?.during(work, headers) ?? work
   }
 }
 
@@ -87,6 +95,7 @@ function createCloseSignal(response: Response): AbortSignal {
   onResponseClose(response, () => {
     if (!response.writableFinished) controller.abort()
   })
+  localsOf(response).credential?.onCut((error) => controller.abort(error))
   return controller.signal
 }
 
@@ -96,12 +105,4 @@ function onHalfClose(response: Response, run: () => void): void {
   if (socket.readableEnded) return run()
   socket.once('end', run)
   onResponseClose(response, () => socket.off('end', run))
-}
-
-function createRevocationSignal({ access }: AppContext, response: Response, principal: Principal): AbortSignal {
-  const controller = new AbortController()
-  const forget = access.rechecker.watch(localsOf(response).facts, principal, { onEnded: () => controller.abort() })
-  if (response.closed) forget()
-  else onResponseClose(response, forget)
-  return controller.signal
 }

@@ -23,7 +23,7 @@ export interface RequestContext {
   accepts<Type extends string>(types: readonly Type[]): Type | null
   /** Accounts for large data that is held until the client takes it. If a caller holds too much, the response breaks off. Created on first use. */
   readonly reader: ResponseReader
-  /** Aborts when the connection to the client is closed. */
+  /** Aborts when the connection to the client is closed, and when the caller's credential is no longer valid, unless the handler takes `revoked`. */
   readonly signal: AbortSignal
   /** Aborts when the client has half-closed the connection. The client may still read, or be gone, which only a write reveals. */
   readonly half_closed: AbortSignal
@@ -32,8 +32,12 @@ export interface RequestContext {
    * long as they are made.
    */
   readonly abandoned: AbortSignal
-  /** Aborts when the caller's credential is no longer valid, for responses that last. */
+  /** Aborts when the caller's credential is no longer valid. A handler that takes it ends its response itself; any other response is cut. */
   readonly revoked: AbortSignal
+  /** Checks the caller's credential again: before something is stored after a wait. @throws AUTHENTICATION_REQUIRED */
+  confirmCredential(): Promise<void>
+  /** Waits for `work` as long as the caller's credential is valid, and checks it at the end. @throws AUTHENTICATION_REQUIRED with `headers` */
+  whileAuthenticated<T>(work: Promise<T>, headers?: Readonly<Record<string, string>>): Promise<T>
 }
 
 /** The caller's `X-Request-Id` where it is 1–128 visible ASCII characters, else a new one. */

@@ -4,12 +4,15 @@ import type { Principal } from '../../access/principal.ts'
 import type { RequestFacts } from '../../access/request-facts.ts'
 import { peerShareKey, userShareKey } from '../../db/owner-scope.ts'
 import type { ResponseReader } from '../../net/response-buffers.ts'
+import type { RequestCredential } from './request-credential.ts'
 
 export interface ResponseLocals {
   request_id: string
   facts: RequestFacts
   principal: Principal | null
   signed?: true
+  /** Present for a caller whose credential may end. */
+  credential?: RequestCredential
   /** Present for a large response. */
   reader?: ResponseReader
   /** Present while the response has not begun and can still be replaced. Called if its reader is cut. */

@@ -30,6 +30,8 @@ export interface FormLimits {
   /** Bytes of the file. */
   readonly largest: number
   readonly pace: UploadStallDetector
+  /** Called when the form is complete, before its reader sees the end. Throws if the caller may no longer store it. */
+  readonly confirm: () => Promise<void>
   /** Bytes of the envelope around the file. */
   readonly max_envelope_bytes: number
   /** Collects the parts before the file; null if the file has to be the only part. */
@@ -83,6 +85,7 @@ export class FormParser {
     } catch (error) {
       throw this.#error ?? error
     }
+    await this.#limits.confirm()
   }
 
   fail(error: ServiceError): void {

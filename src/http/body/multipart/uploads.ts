@@ -35,6 +35,8 @@ export interface UploadLimits {
   /** Bytes of the file. */
   readonly largest: number
   readonly pace: UploadStallDetector
+  /** Called when the form is complete, before its reader sees the end. Throws if the caller may no longer store it. */
+  readonly confirm: () => Promise<void>
 }
 
 /**
@@ -73,6 +75,7 @@ export async function openFormUpload(incoming: IncomingMessage, limits: UploadLi
   const form = new FormParser(incoming, { ...limits, max_envelope_bytes: MAX_FORM_ENVELOPE_BYTES, fields })
   try {
     const file = await form.file
+    if (!file) await limits.confirm()
     return {
       fields: fields.values,
       file: file && createFileUpload(form, file),
