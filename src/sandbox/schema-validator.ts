@@ -3,6 +3,7 @@
 import { SHARE_ENV, Worker } from 'node:worker_threads'
 import { isLongerAsJson } from '../engine/node-api/values/json-length.ts'
 import { isNestedTooDeep } from '../engine/node-api/values/value-excess.ts'
+import { OwnerCache } from '../shared/owner-cache.ts'
 import { runToCompletion, type Steps } from '../shared/time-slices.ts'
 import { serializeSteps } from '../shared/value-serialization.ts'
 import { isSmallValue } from '../shared/value-size.ts'
@@ -47,7 +48,7 @@ const ENGINE_HEAP_MIB = 1_024
 const MAX_WALL_CLOCK_MS = 60_000
 /** The number of concurrent threads. Users take turns; while one user has all threads, there is one more for another. */
 const MAX_THREADS = 2
-/** The number of schemas cached as usable: a stream uses the same schema for each item. */
+/** The number of verdicts cached for all owners: a stream uses the same schema for each item. */
 const MAX_CACHED_SCHEMAS = 200
 
 const DRAFTS = new Set([
@@ -80,7 +81,8 @@ const NO_OWNER = ''
 
 export class SchemaValidator {
   readonly #permits = new FairSemaphore(MAX_THREADS)
-  readonly #verdictsByText = new Map<string, Promise<SchemaVerdict>>()
+  /** By owner and text: the time of a validation must not tell an owner which schemas others have. */
+  readonly #verdicts = new OwnerCache<Promise<SchemaVerdict>>(MAX_CACHED_SCHEMAS)
   /** Validations in progress, by owner and text: no user waits for another user's turn. */
   readonly #pendingVerdicts = new Map<string, Promise<SchemaVerdict>>()
 
@@ -97,12 +99,12 @@ export class SchemaValidator {
     if (isSimpleSchema(bare)) return Promise.resolve({ kind: 'fits' })
     const text = JSON.stringify(bare)
     const owned = JSON.stringify(owner) + text
-    const known = this.#verdictsByText.get(text) ?? this.#pendingVerdicts.get(owned)
+    const known = this.#verdicts.get(owner, text) ?? this.#pendingVerdicts.get(owned)
     if (known) return known
     const verdict = this.#inTurn(owner, { schema: bare, given: null }, signal)
     // A costly verdict is not cached, as the cost varies.
     verdict.then(
-      ({ kind }) => kind !== 'costly' && this.#remember(text, verdict),
+      ({ kind }) => kind !== 'costly' && this.#verdicts.set(owner, text, verdict),
       () => {},
     )
     // A validation that may be aborted is not shared.
@@ -114,12 +116,6 @@ export class SchemaValidator {
     this.#pendingVerdicts.set(owned, verdict)
     const end = () => this.#pendingVerdicts.delete(owned)
     verdict.then(end, end)
-  }
-
-  #remember(text: string, verdict: Promise<SchemaVerdict>): void {
-    if (this.#verdictsByText.size >= MAX_CACHED_SCHEMAS)
-      this.#verdictsByText.delete(this.#verdictsByText.keys().next().value!)
-    this.#verdictsByText.set(text, verdict)
   }
 
   async validateValue(

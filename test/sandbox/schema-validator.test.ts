@@ -148,9 +148,20 @@ describe('a schema', () => {
     const last = { pattern: '^11' }
     assert.deepEqual(await schemas.validateSchema(last, 'other'), { kind: 'fits' })
     const before = ended.length
-    assert.equal(schemas.validateSchema(last, 'much'), schemas.validateSchema(last, 'third'))
     await Promise.all(much)
     assert.ok(before <= 4, `${before} of the other user were judged before`)
+  })
+
+  test('that one user has is compiled for another one anew, so that its time does not tell who has it', async () => {
+    const schemas = new SchemaValidator()
+    const schema = { pattern: '^shared$' }
+    const hers = schemas.validateSchema(schema, 'ada')
+    assert.deepEqual(await hers, { kind: 'fits' })
+    const his = schemas.validateSchema(schema, 'bob')
+    assert.notEqual(his, hers)
+    assert.deepEqual(await his, { kind: 'fits' })
+    assert.equal(schemas.validateSchema(schema, 'ada'), hers)
+    assert.equal(schemas.validateSchema(schema, 'bob'), his)
   })
 
   test('uses a limited amount of memory', async () => {
