@@ -417,7 +417,7 @@ export interface components {
         JobSnapshotQueued: components["schemas"]["JobSnapshotBase"] & {
             /** @constant */
             status: "queued";
-            /** @description The place in the queue, 1 for the next to start. */
+            /** @description The place among the owner's waiting jobs, 1 for the first of them. Jobs of other users do not count. */
             queue_position: number;
             finished_at: null;
             result: null;
@@ -464,7 +464,7 @@ export interface components {
             /** @constant */
             type: "job_status";
             status: components["schemas"]["JobActiveStatus"];
-            /** @description The place in the queue at the time of queuing, else null. Later changes are not events. */
+            /** @description The place among the owner's waiting jobs at the time of queuing, else null. Later changes are not events. */
             queue_position: number | null;
             /** @description A sentence for users, or null. */
             message: string | null;
@@ -950,7 +950,7 @@ export interface components {
              * @enum {string}
              */
             status: "accepted" | "queued";
-            /** @description The place in the queue of a `queued` job, else null. */
+            /** @description The place of a `queued` job among the owner's waiting jobs, else null. */
             queue_position: number | null;
             /** @description True: an equivalent request was accepted earlier under the same key, and this is its job. */
             duplicate: boolean;
