@@ -155,7 +155,7 @@ export class ActiveJobRegistry implements ActiveJobHost {
     })
   }
 
-  /** The queue position of a job; 1 is next. */
+  /** The position of a waiting job among those of its owner; 1 is the first. */
   queuePosition(job: ActiveJob): number {
     return this.queue.position(job.admission)
   }

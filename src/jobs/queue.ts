@@ -1,13 +1,11 @@
 // The queue decides which jobs run and which wait. Limits hold over all jobs, per user and per workflow; within them the first job comes first. Users share
-// the places of waiting jobs.
+// the places of waiting jobs. A user is told the position among the own jobs alone, since it would tell how many jobs of others wait.
 import { ServiceError } from '../errors.ts'
 import { isWithinFairShare } from '../shared/fair-share.ts'
+import { PositionAnnouncer, type PositionedJob } from './queue-positions.ts'
 
 /** With fewer places there are no shares: a single user may take all. */
 const MIN_SHARED_PLACES = 8
-/** So many jobs get their new position in one turn, and the next ones after a pause: thousands may wait, and each may have followers. */
-const ANNOUNCED_AT_ONCE = 32
-const ANNOUNCE_PAUSE_MS = 20
 
 /** The fields of a job that decide whether it may run. */
 interface SlotClaim {
@@ -19,11 +17,9 @@ interface SlotClaim {
 }
 
 /** A job, as the queue handles it. */
-export interface QueueableJob extends SlotClaim {
+export interface QueueableJob extends SlotClaim, PositionedJob {
   /** Called once when the job may run. */
   admit(): void
-  /** Called when the queue position has changed; 1 is next. */
-  onPositionChanged(position: number): void
 }
 
 /** Whether a job would get a slot, a place in the queue, or neither. */
@@ -48,13 +44,9 @@ export class JobQueue {
   readonly #restored = new Set<QueueableJob>()
   /** Waiting jobs by workflow. */
   readonly #waitingByWorkflow = new Map<string, number>()
-  /** Waiting jobs by user. */
-  readonly #waitingByUser = new Map<string, number>()
-  /** The first index whose position must still be announced; infinite where none is left. */
-  #nextToAnnounce = Number.POSITIVE_INFINITY
-  /** The first index that has changed during the announcement under way. */
-  #firstChanged = Number.POSITIVE_INFINITY
-  #announceTimer: NodeJS.Timeout | null = null
+  /** Waiting jobs by user, in order. */
+  readonly #waitingByUser = new Map<string, QueueableJob[]>()
+  readonly #announcer = new PositionAnnouncer((user) => this.#waitingOf(user))
   #isClosed = false
   #isAdmitting = false
   #needsAnotherRound = false
@@ -97,28 +89,33 @@ export class JobQueue {
     const { length } = this.#waiting
     const { waiting } = this.#limits
     if (waiting < MIN_SHARED_PLACES) return length < waiting
-    return isWithinFairShare(waiting, length, this.#waitingByUser.get(user) ?? 0, 1)
+    return isWithinFairShare(waiting, length, this.#waitingOf(user).length, 1)
   }
 
   #append(job: QueueableJob): void {
     this.#waiting.push(job)
     this.#queued.add(job)
     addToCount(this.#waitingByWorkflow, job.workflow, 1)
-    addToCount(this.#waitingByUser, job.user, 1)
+    const own = this.#waitingByUser.get(job.user)
+    if (own) own.push(job)
+    else this.#waitingByUser.set(job.user, [job])
   }
 
-  /** The position of a waiting job, 1 for the next; 0 for any other job. */
+  #waitingOf(user: string): readonly QueueableJob[] {
+    return this.#waitingByUser.get(user) ?? []
+  }
+
+  /** The position among the waiting jobs of its user, 1 for the first; 0 for a job that does not wait. */
   position(job: QueueableJob): number {
     // The search starts at the end, since each job asks for its position when it joins.
-    return this.#queued.has(job) ? this.#waiting.lastIndexOf(job) + 1 : 0
+    return this.#queued.has(job) ? this.#waitingOf(job.user).lastIndexOf(job) + 1 : 0
   }
 
   /** Removes a waiting job, and returns whether it was there. Jobs that waited only behind it are admitted. */
   remove(job: QueueableJob): boolean {
     if (!this.#queued.has(job)) return false
-    const at = this.#waiting.indexOf(job)
-    this.#removeAt(at)
-    this.#admitWaiting(at)
+    this.#removeAt(this.#waiting.indexOf(job))
+    this.#admitWaiting()
     return true
   }
 
@@ -136,12 +133,13 @@ export class JobQueue {
   /** Releases restored jobs, all by default, and admits those that fit. */
   admitRestored(jobs: Iterable<QueueableJob> = [...this.#restored]): void {
     for (const job of jobs) this.#restored.delete(job)
-    this.#admitWaiting(0)
+    this.#admitWaiting()
   }
 
   /** Admits no more jobs. */
   close(): void {
     this.#isClosed = true
+    this.#announcer.close()
   }
 
   /** Frees the slot of a job, and admits waiting jobs that fit now. */
@@ -152,28 +150,25 @@ export class JobQueue {
     if (this.#waiting.length > 0) this.#admitWaiting()
   }
 
-  /** Positions from `changed` on have moved already. */
-  #admitWaiting(changed = Number.POSITIVE_INFINITY): void {
+  #admitWaiting(): void {
     this.#needsAnotherRound = true
     // A job that ends during its admission releases its slot in here, which requests another round instead of a nested one.
     if (this.#isAdmitting || this.#isClosed) return
     this.#isAdmitting = true
-    let first = changed
     try {
       while (this.#needsAnotherRound) {
         this.#needsAnotherRound = false
-        first = Math.min(first, this.#admitRound())
+        this.#admitRound()
       }
     } finally {
       // A job whose admission throws must not block all others.
       this.#isAdmitting = false
     }
-    this.#announce(first)
+    this.#announcer.announce()
   }
 
-  /** Admits jobs that fit, in order, and returns the first index that became free. */
-  #admitRound(): number {
-    let first = Number.POSITIVE_INFINITY
+  /** Admits jobs that fit, in order. */
+  #admitRound(): void {
     const blocked = new Set<string>()
     for (let at = 0; at < this.#waiting.length && this.#running < this.#limits.running; ) {
       const job = this.#waiting[at]!
@@ -183,37 +178,20 @@ export class JobQueue {
         continue
       }
       this.#removeAt(at)
-      first = Math.min(first, at)
       job.admit()
     }
-    return first
   }
 
   #removeAt(at: number): void {
-    const [job] = this.#waiting.splice(at, 1)
-    this.#queued.delete(job!)
-    this.#restored.delete(job!)
-    addToCount(this.#waitingByWorkflow, job!.workflow, -1)
-    addToCount(this.#waitingByUser, job!.user, -1)
-  }
-
-  /** Changes during an announcement wait for its end, so that the end of a long queue is announced as well. */
-  #announce(from: number): void {
-    this.#firstChanged = Math.min(this.#firstChanged, from)
-    if (this.#announceTimer === null) this.#announceSome()
-  }
-
-  #announceSome(): void {
-    this.#announceTimer = null
-    if (this.#nextToAnnounce === Number.POSITIVE_INFINITY) {
-      this.#nextToAnnounce = this.#firstChanged
-      this.#firstChanged = Number.POSITIVE_INFINITY
-    }
-    const end = Math.min(this.#nextToAnnounce + ANNOUNCED_AT_ONCE, this.#waiting.length)
-    for (let at = this.#nextToAnnounce; at < end; at++) this.#waiting[at]?.onPositionChanged(at + 1)
-    this.#nextToAnnounce = end < this.#waiting.length ? end : Number.POSITIVE_INFINITY
-    if (Math.min(this.#nextToAnnounce, this.#firstChanged) === Number.POSITIVE_INFINITY || this.#isClosed) return
-    this.#announceTimer = setTimeout(() => this.#announceSome(), ANNOUNCE_PAUSE_MS).unref()
+    const job = this.#waiting.splice(at, 1)[0]!
+    this.#queued.delete(job)
+    this.#restored.delete(job)
+    addToCount(this.#waitingByWorkflow, job.workflow, -1)
+    const own = this.#waitingByUser.get(job.user)!
+    const place = own.indexOf(job)
+    own.splice(place, 1)
+    if (own.length === 0) this.#waitingByUser.delete(job.user)
+    else this.#announcer.markChanged(job.user, place)
   }
 
   #tryOccupySlot(job: QueueableJob): boolean {

@@ -296,7 +296,7 @@ export class JobService {
     return requireStoredPlan(this.#context.plans, row)
   }
 
-  /** The queue position of a job; 1 is next. */
+  /** The position of a waiting job among those of its owner; 1 is the first. */
   queuePosition(job: ActiveJob): number {
     return this.#registry.queuePosition(job)
   }

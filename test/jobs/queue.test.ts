@@ -179,6 +179,19 @@ describe('queue', () => {
     assert.throws(() => submit(queue, new Job('c', 'c')), isFull)
   })
 
+  test('a position counts the waiting jobs of the user alone, and changes with these alone', () => {
+    const queue = new JobQueue({ ...WIDE, running: 1 })
+    submit(queue, new Job('running', 'x'))
+    const hers = Array.from({ length: 6 }, (_, at) => new Job(`hers ${at}`, 'x'))
+    const [first, second] = [new Job('first', 'y'), new Job('second', 'y')] as const
+    for (const job of [...hers, first, second]) submit(queue, job)
+    assert.deepEqual([queue.position(hers[5]!), queue.position(first), queue.position(second)], [6, 1, 2])
+    queue.remove(hers[0]!)
+    assert.deepEqual([hers[5]!.positions, first.positions, second.positions], [[5], [], []])
+    queue.remove(first)
+    assert.deepEqual([hers[5]!.positions, second.positions, queue.position(second)], [[5], [1], 1])
+  })
+
   test('jobs behind a job that leaves or is admitted get their new position', () => {
     const queue = new JobQueue({ ...WIDE, running: 1 })
     const jobs = ['a', 'b', 'c', 'd', 'e'].map((name) => new Job(name))
@@ -356,10 +369,14 @@ describe('queue against a model', () => {
           queue.remove(job)
         }
         assert.equal(queue.running, model.running.length)
-        assert.deepEqual(
-          all.filter((job) => queue.position(job) > 0).sort((a, b) => queue.position(a) - queue.position(b)),
-          model.waiting,
-        )
+        assert.equal(queue.waiting, model.waiting.length)
+        for (const user of ['u', 'v', 'w'])
+          assert.deepEqual(
+            all
+              .filter((job) => job.user === user && queue.position(job) > 0)
+              .sort((a, b) => queue.position(a) - queue.position(b)),
+            model.waiting.filter((job) => job.user === user),
+          )
         for (const job of model.waiting) {
           const told = job.positions.at(-1)
           if (told !== undefined) assert.equal(told, queue.position(job), 'the last place it was told is its place')
