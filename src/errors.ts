@@ -65,6 +65,16 @@ export class ServiceError extends Error {
   }
 }
 
+/** A copy of the error with other texts or headers. The original is its cause, unless it has one of its own. */
+export function copyServiceError(
+  error: ServiceError,
+  changes: Pick<ServiceErrorOptions, 'message' | 'problems' | 'param' | 'headers'>,
+): ServiceError {
+  const { code, message, problems, more_problems, headers, param, job_id, cause = error } = error
+  const kept = { message, problems, more_problems, headers, param: param ?? undefined, job_id: job_id ?? undefined }
+  return new ServiceError(code, { ...kept, ...changes, cause })
+}
+
 /** Whether an error says that something is unavailable for now. */
 export function isUnavailableError(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE'

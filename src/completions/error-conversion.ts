@@ -1,8 +1,10 @@
 // Converts errors of providers and nodes to ServiceErrors with codes of the catalogue.
 import type { ErrorCode } from '../../generated/errors.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
-import { ServiceError } from '../errors.ts'
+import { copyServiceError, ServiceError } from '../errors.ts'
 import { ProviderError, type ProviderFault } from '../models/provider-error.ts'
+import { redactServiceError } from '../redaction/error-redaction.ts'
+import type { Redactor } from '../redaction/redactor.ts'
 
 /** The request field that causes an error of this code. */
 const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = { MODEL_NOT_FOUND: 'model' }
@@ -50,16 +52,7 @@ export function convertToServiceError(error: unknown): unknown {
 /** Returns a copy of the error with more response headers. */
 export function withErrorHeaders(error: unknown, more: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof ServiceError) || Object.keys(more).length === 0) return error
-  const { code, message, problems, headers, param, job_id } = error
-  const cause = error.cause ?? error
-  return new ServiceError(code, {
-    message,
-    problems,
-    param: param ?? undefined,
-    job_id: job_id ?? undefined,
-    headers: { ...headers, ...more },
-    cause,
-  })
+  return copyServiceError(error, { headers: { ...error.headers, ...more } })
 }
 
 function convertProviderError(error: ProviderError): ServiceError {
@@ -71,11 +64,21 @@ function convertProviderError(error: ProviderError): ServiceError {
   return new ServiceError(code, { message, param: param ?? PARAM_OF_CODE[code], headers, cause: error })
 }
 
-/** Yields the same parts, and converts errors to ServiceErrors. */
-export async function* convertErrors<Part>(parts: AsyncGenerator<Part, void, void>): AsyncGenerator<Part, void, void> {
+/** Yields the same parts, and converts errors with `convert`. */
+export async function* convertErrors<Part>(
+  parts: AsyncGenerator<Part, void, void>,
+  convert: (error: unknown) => unknown = convertToServiceError,
+): AsyncGenerator<Part, void, void> {
   try {
     yield* parts
   } catch (error) {
-    throw convertToServiceError(error)
+    throw convert(error)
   }
+}
+
+/** Like `convertToServiceError`. A server may quote any secret in its error, so the texts of a ServiceError are redacted. */
+export function convertToRedactedError(error: unknown, redactor: Redactor): unknown {
+  const converted = convertToServiceError(error)
+  if (!(converted instanceof ServiceError)) return converted
+  return redactServiceError(converted, (text) => redactor.foreignMessage(text))
 }

@@ -20,7 +20,7 @@ import { assembleCompletion, createCompletionId } from './answers/openai-format.
 import { AnswerStream, type AnswerStreamSource } from './answers/stream.ts'
 import type { CallMeasurement, CallMetrics } from './call-metrics.ts'
 import { createEmbeddings } from './embeddings.ts'
-import { convertErrors, convertToServiceError, withErrorHeaders } from './error-conversion.ts'
+import { convertErrors, convertToRedactedError, withErrorHeaders } from './error-conversion.ts'
 import { type PartRedaction, redactAnswerParts } from './redaction/answer-parts.ts'
 import { encodeRedactedSteps, redactCompletionText } from './redaction/completion-json.ts'
 import { RedactedEvents } from './redaction/redacted-events.ts'
@@ -88,7 +88,7 @@ export class CompletionService implements AnswerGenerator {
     body: ChatCompletionRequest,
     calling: ModelCallOptions,
   ): AsyncGenerator<AnswerPart, void, void> {
-    return convertErrors(this.#answer(owner, body, calling))
+    return convertErrors(this.#answer(owner, body, calling), (error) => this.#convertError(owner, error))
   }
 
   /** The same answer, redacted, for callers that pass the parts on directly. */
@@ -98,6 +98,10 @@ export class CompletionService implements AnswerGenerator {
     calling: ModelCallOptions,
   ): AsyncGenerator<AnswerPart, void, void> {
     return redactAnswerParts(this.answer(owner, body, calling), this.#redactionFor(owner))
+  }
+
+  #convertError(owner: OwnerScope, error: unknown): unknown {
+    return convertToRedactedError(error, this.#parts.redactorOf(owner))
   }
 
   #redactionFor(owner: OwnerScope): PartRedaction {
@@ -171,7 +175,7 @@ export class CompletionService implements AnswerGenerator {
 
   /** Keeps the call open until it fails, until its answer is complete, or until its stream is closed. */
   async #runCall(
-    { gone }: Pick<ClientRequest<unknown>, 'gone'>,
+    { gone, owner }: Pick<ClientRequest<unknown>, 'gone' | 'owner'>,
     work: (call: ActiveCall, measured: CallMeasurement) => Promise<OpenAiResponse>,
   ): Promise<OpenAiResponse> {
     const call = this.#active_calls.open(gone)
@@ -184,7 +188,7 @@ export class CompletionService implements AnswerGenerator {
       return given
     } catch (thrown) {
       call.close()
-      const error = convertToServiceError(call.signal.aborted ? call.signal.reason : thrown)
+      const error = this.#convertError(owner, call.signal.aborted ? call.signal.reason : thrown)
       measured.end(error)
       throw withErrorHeaders(error, call.headers)
     }
@@ -271,12 +275,12 @@ export class CompletionService implements AnswerGenerator {
 
   /** Encodes an error for a client that already has a part of its answer, and logs the cause. */
   #createFailureEncoder(
-    { gone, request_id }: ClientRequest<unknown>,
+    { gone, owner, request_id }: ClientRequest<unknown>,
     call: ActiveCall,
     measured: CallMeasurement,
   ): (error: unknown) => string {
     return (thrown) => {
-      const error = toServiceError(convertToServiceError(call.signal.aborted ? call.signal.reason : thrown))
+      const error = toServiceError(this.#convertError(owner, call.signal.aborted ? call.signal.reason : thrown))
       if (!gone.aborted) {
         logFailure(this.#parts.log, error, { request_id }, 'a model answer broke off')
         measured.end(error)

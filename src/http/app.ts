@@ -2,9 +2,10 @@
 // pipelining; Host header; CORS preflight; public operations; authentication; path and method; content type, validation, handler.
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import type { OperationInfo } from '../../generated/operations.ts'
+import { toCallerError } from '../access/caller-errors.ts'
 import { readRequestFacts } from '../access/request-facts.ts'
 import type { AppContext } from '../context.ts'
-import { ServiceError, toServiceError } from '../errors.ts'
+import { ServiceError } from '../errors.ts'
 import { REQUEST_TIMEOUT_SECONDS, withRequestTimeout } from '../lifecycle/request-timeout.ts'
 import { createJsonBodyParser, createTextBodyParser, translateParserError } from './body/json-body.ts'
 import { releaseBodyMemory, reserveBodyMemory } from './body/memory-reservation.ts'
@@ -243,8 +244,8 @@ function createErrorHandler(
   countUnhandled: UnhandledRequestCounter,
 ): ErrorRequestHandler {
   return (thrown, request, response, _next) => {
-    const error = toServiceError(translateParserError(thrown))
     const { facts, principal, request_id, credential } = localsOf(response)
+    const error = toCallerError(translateParserError(thrown), principal, context.users.redactor)
     if (credential?.refusal && !response.headersSent && !response.destroyed) {
       for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
       refuseUnauthorized(context.access, response, credential.refusal)

@@ -73,6 +73,20 @@ export class Redactor {
     return parts.map((part, at) => this.#redactPart(part, at < parts.length - 1 ? 'missing' : 'none')).join(ELLIPSIS)
   }
 
+  /**
+   * Like `message`, for a message of others, such as a model server. A large beginning of a secret at a cut, or at the end,
+   * is replaced too, also of a secret of the service.
+   */
+  foreignMessage(text: string): string {
+    return this.message(text)
+      .split(ELLIPSIS)
+      .map((part) => {
+        const replacer = this.createEagerReplacer()
+        return replacer.push(part) + replacer.end()
+      })
+      .join(ELLIPSIS)
+  }
+
   /** A part shorter than any secret reveals nothing. */
   #redactPart(part: string, rest: Continuation): string {
     return part.length < MIN_SECRET_LENGTH ? part : this.createStreamReplacer().push(part, rest)

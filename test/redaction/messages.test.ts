@@ -43,6 +43,15 @@ describe('a message that cuts a text', () => {
     assert.equal(own.message('"begins like…this and goes on" is none'), '"[redacted]" is none')
   })
 
+  test('of a model server shows no large beginning of a secret of the service, at its end or at a cut', () => {
+    const begun = 'service-Secret/4711-and-mor'
+    for (const end of ['', '…', '… and more'])
+      assert.equal(own.foreignMessage(`wrong key ${begun}${end}`), `wrong key [redacted]${end}`)
+    assert.equal(own.foreignMessage(`wrong key ${begun.slice(0, 14)}…`), `wrong key ${begun.slice(0, 14)}…`)
+    assert.equal(own.foreignMessage(`x=${LONG.slice(0, 8)}…, ${LONG}`), 'x=[redacted]…, [redacted]')
+    assert.equal(own.foreignMessage('a … b'), 'a … b')
+  })
+
   test('is redacted quickly although the owner has had a megabyte of secrets', async () => {
     const value = (at: number) => `${at}"+\\/é`.repeat(10_000)
     await takesLess(200, () => {

@@ -1,4 +1,4 @@
-// Lists the models of all providers with the caller's secrets redacted: a model server may repeat its key in its list.
+// Lists the models of all providers with the caller's secrets redacted: a model server may repeat a key in its list, or in its error.
 import type { Principal } from '../../access/principal.ts'
 import type { AppContext } from '../../context.ts'
 import { ownerScopeKey, userShareKey } from '../../db/owner-scope.ts'
@@ -29,7 +29,9 @@ export async function listRedactedModels(
 /** In steps: a list may have ten thousand names, and its caller a thousand secrets. */
 function* redactSteps(listed: readonly ProviderModels[], redactor: Redactor): Steps<ProviderModels[]> {
   const redacted: ProviderModels[] = []
-  for (const one of listed)
-    redacted.push({ ...one, models: yield* redactor.valueSteps(one.models, { credentials: false }) })
+  for (const one of listed) {
+    const reason = one.reason && redactor.foreignMessage(one.reason)
+    redacted.push({ ...one, reason, models: yield* redactor.valueSteps(one.models, { credentials: false }) })
+  }
   return redacted
 }

@@ -1,6 +1,7 @@
 // Dispatches decoded messages to their handlers, and answers unknown, malformed and planned commands.
 import { type CommandInfo, commandManifest } from '../../../generated/messages.ts'
-import { errorBodies, type Problem, ServiceError, toServiceError } from '../../errors.ts'
+import { toCallerError } from '../../access/caller-errors.ts'
+import { errorBodies, type Problem, ServiceError } from '../../errors.ts'
 import { withRequestTimeout } from '../../lifecycle/request-timeout.ts'
 import { logFailure } from '../../log.ts'
 import { isRecord } from '../../shared/record.ts'
@@ -147,7 +148,7 @@ async function runHandler(
   try {
     await handler(message as never, connection)
   } catch (thrown) {
-    const error = toServiceError(thrown)
+    const error = toCallerError(thrown, connection.principal, connection.app.users.redactor)
     logCommandFailure(connection, error, message)
     sendCommandError(connection, message, kind, error)
   }
@@ -168,7 +169,7 @@ async function runRpcHandler(
     await sendFrameInSlices(connection, { type: 'rpc_response', request_id, command, result })
     connection.subscriptions.beginAfterReply(result)
   } catch (thrown) {
-    const error = toServiceError(thrown)
+    const error = toCallerError(thrown, connection.principal, connection.app.users.redactor)
     logCommandFailure(connection, error, message)
     sendRpcError(connection, message, error)
     // The result may still come, too late, or could not be sent.

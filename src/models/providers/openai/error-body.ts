@@ -86,12 +86,12 @@ function readIdentifiers(
 
 function readIdentifier(value: unknown, redact: SecretMask): string | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null
-  return redact(String(value)).slice(0, MAX_SHOWN_NAME) || null
+  return truncateText(redact(String(value)), MAX_SHOWN_NAME) || null
 }
 
 function findFieldName(message: string): string | null {
   const found = FIELD_NAME_PATTERNS.map((named) => named.exec(message)?.[1]).find((name) => name !== undefined)
-  return found?.slice(0, MAX_SHOWN_NAME) ?? null
+  return found === undefined ? null : truncateText(found, MAX_SHOWN_NAME)
 }
 
 function findErrorText(values: readonly unknown[], layers = MAX_LAYERS): ErrorText | null {
