@@ -17,6 +17,7 @@ import { PreflightService } from '../lifecycle/preflight/service.ts'
 import { LIMIT_CURRENCY } from '../models/billing/spending-limit.ts'
 import { FairMemoryAccount, heapShareBytes, RUNS_HEAP_FRACTION } from '../payloads/fair-memory-account.ts'
 import { TimeSliceScheduler } from '../shared/time-slices.ts'
+import { RedactedVectors } from '../vectors/redacted-vectors.ts'
 import { VectorStore } from '../vectors/vector-store.ts'
 import { PlanCache } from '../workflows/plan-cache.ts'
 import { WorkflowService } from '../workflows/service.ts'
@@ -96,19 +97,23 @@ function createServiceLookup(
   const { contents, files, previews } = assets
   // A search of a large index takes a second or two. Other work of its owner must not wait for it.
   const vector_slices = new TimeSliceScheduler()
-  return (job) =>
-    node_services.forOwner({
-      owner: userShareKey(job),
+  return (job) => {
+    const user = userShareKey(job)
+    const own_redactor = redactor.forOwner(ownerScopeKey(job))
+    const vectors = new VectorStore(job, { store, platform, slices: vector_slices })
+    return node_services.forOwner({
+      owner: user,
       secret: (name) => secrets.value(job, name),
       billing: billing.billingOf(job),
       assets: {
         ...createAssetLoader(files, job, publicUrl),
         ...createJobAssetAccess({ store, slices, contents, platform, previews }, job),
       },
-      vectors: new VectorStore(job, { store, platform, slices: vector_slices }),
+      vectors: new RedactedVectors({ vectors, redactor: own_redactor, slices: vector_slices, user }),
       tools: createToolAccess({ registry, workflow: createWorkflowLookup(workflows, job, registry) }),
-      redact: (text) => redactor.forOwner(ownerScopeKey(job)).text(text),
+      redact: (text) => own_redactor.text(text),
     })
+  }
 }
 
 function createPreflight(

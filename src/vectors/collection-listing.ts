@@ -1,8 +1,10 @@
 // Lists the vector indexes of all users for administrators, in pages. The API calls them collections.
 import type { Collection, CollectionList } from '../../generated/types.ts'
+import { ownerScopeKey } from '../db/owner-scope.ts'
 import type { Store } from '../db/store.ts'
 import type { VectorIndexTable } from '../db/tables/vectors.ts'
 import { countVectorIndexes, listAllVectorIndexes } from '../db/vectors.ts'
+import type { Redactor } from '../redaction/redactor.ts'
 import { decodeTextCursor, encodeTextCursor } from '../shared/pagination-cursor.ts'
 
 const PAGE_SIZE = 100
@@ -12,8 +14,12 @@ export interface CollectionRequest {
   readonly cursor?: string | null | undefined
 }
 
-/** Sorted by name, user and workspace. @throws INVALID_REQUEST for an invalid cursor */
-export function listCollections(store: Store, { limit, cursor }: CollectionRequest): CollectionList {
+/** Sorted by name, user and workspace. Names and models are shown without the secrets of their owner. @throws INVALID_REQUEST for an invalid cursor */
+export function listCollections(
+  store: Store,
+  redactor: Redactor,
+  { limit, cursor }: CollectionRequest,
+): CollectionList {
   const wanted = limit ?? PAGE_SIZE
   const position = decodeTextCursor(cursor, 3)
   const after = position && { name: position[0]!, user_id: position[1]!, workspace: position[2]! }
@@ -25,18 +31,21 @@ export function listCollections(store: Store, { limit, cursor }: CollectionReque
   const last = page.at(-1)
   const more = rows.length > wanted && last !== undefined
   const next = more ? encodeTextCursor([last.name, last.user_id, last.workspace]) : null
-  return { collections: page.map(toCollection), count, next }
+  return { collections: page.map((row) => toCollection(row, redactor)), count, next }
 }
 
-function toCollection(row: VectorIndexTable): Collection {
+/** An index may be older than the secret that its name holds. */
+function toCollection(row: VectorIndexTable, redactor: Redactor): Collection {
   const { name, user_id, workspace, count, dimensions, model, created_at, updated_at } = row
+  const workspace_id = workspace === '' ? null : workspace
+  const own = redactor.forOwner(ownerScopeKey({ user_id, workspace_id }))
   return {
-    name,
+    name: own.text(name),
     user_id,
-    workspace_id: workspace === '' ? null : workspace,
+    workspace_id,
     count,
     dimensions: count === 0 ? null : dimensions,
-    embedding_model: model,
+    embedding_model: model && own.text(model),
     metadata: {},
     created_at,
     updated_at,

@@ -55,6 +55,15 @@ describe('listCollections', () => {
     assert.ok(!JSON.stringify(collections).includes('secret'))
   })
 
+  test('shows no name with a secret that its owner has set since', async () => {
+    await using server = await startServer()
+    const name = 'notes about planted-Secret-4711'
+    await vectorsOf(server, { user_id: '1', workspace_id: null }).put(name, entries(1), null, SIGNAL)
+    assert.equal((await list(server)).collections[0]!.name, name)
+    await call(server, 'PUT', '/api/secrets/MINE', { body: { value: 'planted-Secret-4711' } })
+    assert.equal((await list(server)).collections[0]!.name, 'notes about [redacted]')
+  })
+
   test('lists an empty collection without dimensions, and no removed collection', async () => {
     await using server = await startServer()
     const vectors = vectorsOf(server, { user_id: 'ada', workspace_id: null })

@@ -112,6 +112,7 @@ function wrapVectors(vectors: VectorAccess, sendWhenDurable: SendWhenDurable): V
     remove: (index, which, signal) => sendWhenDurable(() => vectors.remove(index, which, signal)),
     info: (index) => vectors.info(index),
     list: () => vectors.list(),
+    redactTexts: (texts) => vectors.redactTexts(texts),
     search: (query) => vectors.search(query),
   }
 }

@@ -7,7 +7,7 @@ import { requireObjectKey, storeObject } from './object-upload.ts'
 
 export const adminHandlers: AdminHandlers<RequestContext> = {
   listCollections({ query }, { app }) {
-    return { status: 200, body: listCollections(app.store, query) }
+    return { status: 200, body: listCollections(app.store, app.users.redactor, query) }
   },
 
   async putAdminAsset({ path: { name }, headers }, context) {

@@ -18,7 +18,7 @@ const NUMBERS_AT_ONCE = 250_000
 
 export interface IndexInputs extends InputValues {
   index: string
-  texts: string[]
+  texts: readonly string[]
   vectors: readonly (readonly number[])[]
   ids: string[]
   metadata: Record<string, unknown>[]
@@ -63,16 +63,17 @@ export function findIndexProblem({ data, isConnected }: NodeFacts): NodeProblem 
 }
 
 export async function indexVectors(inputs: IndexInputs, context: NodeContext): Promise<OutputValues> {
-  const { texts, model } = inputs
+  const { model } = inputs
   const problem = findListsProblem(inputs)
   if (problem)
     throw new NodeError(
       problem.message,
       problem.property === 'vectors' && problem.code === 'out_of_range' ? 'too_large' : 'bad_input',
     )
+  const texts = await context.services.vectors.redactTexts(inputs.texts)
   const made = inputs.vectors.length === 0 && texts.length > 0 ? await embedTexts(texts, inputs, context) : null
   const by = model === '' ? null : ((made?.usage.model as string | undefined) ?? model)
-  const ids = await writeEntries({ ...inputs, vectors: made?.vectors ?? inputs.vectors }, by, context)
+  const ids = await writeEntries({ ...inputs, texts, vectors: made?.vectors ?? inputs.vectors }, by, context)
   return { ids, count: ids.length, ...(made ? { usage: made.usage } : {}) }
 }
 

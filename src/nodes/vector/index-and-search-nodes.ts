@@ -36,7 +36,9 @@ async function searchVectors(inputs: SearchInputs, context: NodeContext): Promis
       'The query needs a model that makes its vector, and the index names none. Set model.',
       'bad_input',
     )
-  const made = inputs.vector ? null : await embedTexts([query], { model, dimensions }, context)
+  const made = inputs.vector
+    ? null
+    : await embedTexts(await services.vectors.redactTexts([query]), { model, dimensions }, context)
   const vector = inputs.vector ?? made!.vectors[0]!
   const by = made ? (made.usage.model as string) : model === '' ? null : model
   const held = (bytes: number) => context.hold(bytes)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { NodeServices } from '../../../src/engine/node-api/node-services.ts'
 import { noServices } from '../../../src/engine/node-api/services/no-services.ts'
+import type { VectorAccess } from '../../../src/engine/node-api/services/vectors.ts'
 import { builtinRegistry } from '../../../src/nodes/registry.ts'
 import { graph, node, source, start } from '../../engine/kit.ts'
 import { pricedProvider } from '../../helpers/priced-provider.ts'
@@ -47,6 +48,23 @@ describe('vector.Index and vector.Search', () => {
       assert.deepEqual(
         provider.embedded.map(({ input }) => input),
         [texts, ['cc'], ['cc']],
+      )
+    }))
+
+  test('make vectors and ids of the texts as they are stored', () =>
+    withVectors(async (_fire, provider, lent) => {
+      const vectors: VectorAccess = {
+        ...noServices.vectors,
+        redactTexts: async (texts) => texts.map((text) => text.replaceAll('hidden', '***')),
+        put: async () => {},
+      }
+      const fire = (text: string) =>
+        fired('vector.Index', { index: 'i', texts: [text], model: 'small' }, { ...lent, vectors })
+      const [hidden, shown] = [await fire('hidden a'), await fire('*** a')]
+      assert.deepEqual(hidden.outputs.ids, shown.outputs.ids)
+      assert.deepEqual(
+        provider.embedded.map(({ input }) => input),
+        [['*** a'], ['*** a']],
       )
     }))
 

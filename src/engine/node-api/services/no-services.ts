@@ -28,6 +28,7 @@ export const noServices: NodeServices = {
   vectors: {
     info: rejectVectors,
     list: rejectVectors,
+    redactTexts: async (texts) => texts,
     put: rejectVectors,
     search: rejectVectors,
     remove: rejectVectors,
