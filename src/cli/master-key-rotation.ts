@@ -1,5 +1,6 @@
 // Changes the master key: re-encrypts everything that is encrypted, in small transactions. Each row names its key, and the database names the new
 // key, so that the next run of the command completes an interrupted change.
+import { keepFormerRequestKeys } from '../db/request-keys.ts'
 import {
   rowSealContext,
   SEALED_COLUMNS,
@@ -60,6 +61,7 @@ export async function rotateMasterKey(
     await facts.begin(to.fingerprint)
     sealed = await resealAll(store, from, to, stop)
     if (!sealed.done) return sealed
+    await store.write((tx) => keepFormerRequestKeys(tx, from, to))
     await facts.keep(to.fingerprint)
   }
   return { ...sealed, kept: replaceKeyFile(folder, keys.next === null) }

@@ -4,6 +4,7 @@ import { createJobAssetAccess } from '../assets/job-asset-access.ts'
 import type { Config } from '../config.ts'
 import type { AppContext, RunServices } from '../context.ts'
 import { ownerScopeKey, userShareKey } from '../db/owner-scope.ts'
+import { readRequestKeys } from '../db/request-keys.ts'
 import type { JobTable } from '../db/tables/jobs.ts'
 import type { NodeServices } from '../engine/node-api/node-services.ts'
 import { EventLog } from '../events/log.ts'
@@ -12,6 +13,7 @@ import { createOutputPublisher } from '../jobs/outputs/publisher.ts'
 import { RetentionSweeper } from '../jobs/retention.ts'
 import { JobService } from '../jobs/service.ts'
 import { readEndSnapshot } from '../jobs/snapshot.ts'
+import { RequestDigests } from '../jobs/submission/request-digests.ts'
 import { AvailabilityProbes } from '../lifecycle/preflight/probes.ts'
 import { PreflightService } from '../lifecycle/preflight/service.ts'
 import { LIMIT_CURRENCY } from '../models/billing/spending-limit.ts'
@@ -70,6 +72,7 @@ function createJobService(foundation: Foundation, parts: RunParts, services: Job
     budget: (paid) => billing.budgets.createJobHold(() => paid(LIMIT_CURRENCY)),
     onEnded: registerJobEndMetrics(metrics),
     cipher: vault.cipher('journal'),
+    request_digests: new RequestDigests(store.read((tx) => readRequestKeys(tx, vault))),
     spilled,
     publisherOf: (owner) =>
       createOutputPublisher(redactor.forOwner(ownerScopeKey(owner)), {

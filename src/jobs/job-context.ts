@@ -16,6 +16,7 @@ import type { FiringMemoryAccount } from './journal/firing-memory-account.ts'
 import { JournalLoader } from './journal/loader.ts'
 import type { OutputPublisher } from './outputs/publication.ts'
 import { UnreadableJobs } from './recovery/unreadable-jobs.ts'
+import type { RequestDigests } from './submission/request-digests.ts'
 import type { SpilledValueStore } from './values/spilled-value-store.ts'
 import { SteadyClock } from './waits/steady-clock.ts'
 
@@ -28,6 +29,8 @@ export interface JobContextParts {
   log: Log
   /** Encrypts job journals. */
   cipher: Cipher
+  /** Protects the stored hashes of requests. */
+  request_digests: RequestDigests
   /** Stores the large values of job journals. */
   spilled: SpilledValueStore
   /** The publisher that redacts and stores the values of an owner's jobs. */

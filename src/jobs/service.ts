@@ -128,10 +128,11 @@ export class JobService {
     const earlier = request_sha256 === null ? null : this.earlierSubmissions.find(scope, submission, request_sha256)
     if (earlier) return { ...earlier, duplicate: true }
     this.#requireAccepting()
-    const parts = this.#preparer.createParts(scope, submission, { nextKey: () => ++this.#lastKey, request_sha256 })
+    const digest = request_sha256 === null ? null : this.#context.request_digests.protect(request_sha256)
+    const parts = this.#preparer.createParts(scope, submission, { nextKey: () => ++this.#lastKey, digest })
     const job = this.#registry.createJob(parts)
     this.#admit(job, () => {
-      if (key !== null) this.earlierSubmissions.storeKey(scope, key, request_sha256!, job)
+      if (key !== null) this.earlierSubmissions.storeKey(scope, key, digest!, job)
     })
     return { row: job.row, active: job, duplicate: false }
   }

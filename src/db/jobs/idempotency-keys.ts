@@ -29,7 +29,7 @@ const select = statement<{ user_id: string; workspace: string; key: string; sinc
 
 export interface IdempotentSubmission {
   readonly key: string
-  /** SHA-256 of the normalized request. */
+  /** A keyed hash of the normalized request; in rows of earlier versions its SHA-256. */
   readonly request_sha256: string
   readonly job_key: number
   readonly created_at: string

@@ -15,14 +15,15 @@ export const IDEMPOTENCY_RETENTION_SECONDS = 86_400
 interface KnownSubmission {
   /** Null where the job was deleted. */
   readonly handle: JobHandle | null
-  readonly request_sha256: string
+  /** As `RequestDigests` protects it. */
+  readonly digest: string
 }
 
 export class EarlierSubmissions {
   readonly #registry: ActiveJobRegistry
   readonly #lookup: JobLookup
   /** Jobs by idempotency key, until both are stored. */
-  readonly #unstored = new ChurnMap<string, { job: ActiveJob; request_sha256: string }>()
+  readonly #unstored = new ChurnMap<string, { job: ActiveJob; digest: string }>()
 
   constructor(registry: ActiveJobRegistry, lookup: JobLookup) {
     this.#registry = registry
@@ -38,7 +39,7 @@ export class EarlierSubmissions {
     const keyed = key === null ? null : this.findByKey(scope, key, request_sha256)
     if (keyed) return keyed
     const named = job_id === null ? null : this.#lookup.find(scope, job_id)
-    if (!named || named.row.request_sha256 === request_sha256) return named
+    if (!named || this.#mayBeSame(named.row.request_sha256, request_sha256)) return named
     throw new ServiceError('CONFLICT', { message: `The job id "${job_id}" was used for another request.` })
   }
 
@@ -54,27 +55,31 @@ export class EarlierSubmissions {
   findByKey(scope: OwnerScope, key: string, request_sha256: string): JobHandle | null {
     const known = this.#readKey(scope, key)
     if (!known) return null
-    if (known.request_sha256 !== request_sha256) throw new ServiceError('IDEMPOTENCY_CONFLICT')
+    if (!this.#mayBeSame(known.digest, request_sha256)) throw new ServiceError('IDEMPOTENCY_CONFLICT')
     if (known.handle) return known.handle
     throw new ServiceError('JOB_NOT_FOUND', { message: 'The job of this idempotency key was deleted.' })
+  }
+
+  #mayBeSame(digest: string | null, request_sha256: string): boolean {
+    return this.#registry.context.request_digests.mayBeSame(digest, request_sha256)
   }
 
   #readKey(scope: OwnerScope, key: string): KnownSubmission | null {
     const { store, platform } = this.#registry.context
     const young = this.#unstored.get(ownerScopeKey(scope, key))
-    if (young) return { handle: { row: young.job.row, active: young.job }, request_sha256: young.request_sha256 }
+    if (young) return { handle: { row: young.job.row, active: young.job }, digest: young.digest }
     const since = new Date(platform.now() - IDEMPOTENCY_RETENTION_SECONDS * 1000).toISOString()
     const kept = store.read((tx) => findIdempotentJob(tx, scope, key, since))
     if (!kept) return null
     const row = store.read((tx) => findJobByKey(tx, kept.job_key))
-    return { handle: row ? this.#registry.handleOf(row) : null, request_sha256: kept.request_sha256 }
+    return { handle: row ? this.#registry.handleOf(row) : null, digest: kept.request_sha256 }
   }
 
   /** Stores the key with the job. Until both are stored, a second submission finds the job in memory. */
-  storeKey(scope: OwnerScope, key: string, request_sha256: string, job: ActiveJob): void {
+  storeKey(scope: OwnerScope, key: string, digest: string, job: ActiveJob): void {
     const young = ownerScopeKey(scope, key)
-    this.#unstored.set(young, { job, request_sha256 })
-    const kept = { key, request_sha256, job_key: job.row.key, created_at: job.row.created_at }
+    this.#unstored.set(young, { job, digest })
+    const kept = { key, request_sha256: digest, job_key: job.row.key, created_at: job.row.created_at }
     job.write((tx) => saveIdempotencyKey(tx, scope, kept))
     const forget = () => void this.#unstored.delete(young)
     job.accepted().then(forget, forget)

@@ -91,6 +91,7 @@ export interface NewJobFields {
   compiled: CompiledWorkflowGraph
   /** Whether the graph came with the request. */
   inline: boolean
+  /** As `RequestDigests` protects it. */
   request_sha256: string | null
   id: string | null
   name: string | null

@@ -69,7 +69,7 @@ export class SubmissionPreparer {
   createParts(
     scope: OwnerScope,
     submission: JobSubmission,
-    { nextKey, request_sha256 }: { nextKey: () => number; request_sha256: string | null },
+    { nextKey, digest }: { nextKey: () => number; digest: string | null },
   ): ActiveJobParts {
     const { compiled, workflow_id, revision } = this.#resolveGraph(scope, submission)
     const { admission, params, hasFollower } = submission
@@ -86,7 +86,7 @@ export class SubmissionPreparer {
       revision,
       compiled,
       inline: submission.graph !== null,
-      request_sha256,
+      request_sha256: digest,
       name: submission.name,
       options: limitTimeout(resolveJobOptions(submission, this.#defaultsOf(scope)), time_limit),
       seed: createSeed(platform),
