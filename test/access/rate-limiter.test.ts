@@ -13,6 +13,7 @@ import {
 } from '../../src/access/rate-limiter.ts'
 import { parseIpRange } from '../../src/net/ip-addresses.ts'
 import { processorMs } from '../helpers/processor.ts'
+import { atRealSize } from '../helpers/scale.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -226,7 +227,7 @@ describe('a flood of addresses', () => {
     for (let n = begin; n < begin + count; n++) limiter.take(from(address(n)))
   }
 
-  test('of a million fits into bounded memory and time', () => {
+  test('of a million fits into bounded memory and time', { skip: atRealSize }, () => {
     const { limiter } = limiterAt(0)
     flood(limiter, MAX_TRACKED_CLIENTS)
     const before = settledHeap()

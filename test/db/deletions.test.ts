@@ -13,6 +13,7 @@ import * as threads from '../../src/db/threads.ts'
 import * as workflows from '../../src/db/workflows.ts'
 import { sha256 } from '../../src/shared/hashes.ts'
 import { emptyLog, leavesLoopFree } from '../helpers/loop.ts'
+import { atRealSize } from '../helpers/scale.ts'
 import { startServer } from '../helpers/server.ts'
 import { jobRow, listedWorkflows, openStore, putJob, workflowRow } from '../helpers/store.ts'
 
@@ -121,7 +122,7 @@ describe('a workflow with many versions', () => {
     assert.deepEqual([1, 2, 3, VERSIONS].map(kept), [false, true, false, false])
   })
 
-  test('leaves the event loop free', async () => {
+  test('leaves the event loop free', { skip: atRealSize }, async () => {
     await using server = await startServer()
     const { store } = server.context
     const { workflows: service, retention } = server.context.runs
@@ -175,7 +176,7 @@ describe('a thread with many messages', () => {
     assert.equal(before, MESSAGES)
   })
 
-  test('leaves the event loop free', async () => {
+  test('leaves the event loop free', { skip: atRealSize }, async () => {
     await using server = await startServer()
     const { store } = server.context
     const { retention } = server.context.runs

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { longestTurn } from '../helpers/loop.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 import { mostMs } from '../helpers/processor.ts'
+import { atRealSize } from '../helpers/scale.ts'
 import { graph, node, sink, start, withTypes } from './kit.ts'
 
 const READERS = 8_000
@@ -32,7 +33,9 @@ function blocked() {
   )
 }
 
-test('a stream that very many nodes block holds the event loop no longer than one that few block', async () => {
+test('a stream that very many nodes block holds the event loop no longer than one that few block', {
+  skip: atRealSize,
+}, async () => {
   const of = blocked()
   await inMostRounds(async () => {
     const { execution } = start(of, withTypes(), { inboxLimit: 4 })

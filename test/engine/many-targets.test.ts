@@ -6,6 +6,7 @@ import { silentObserver } from '../../src/engine/runtime/run/observer.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 import { mostMs } from '../helpers/processor.ts'
+import { atRealSize } from '../helpers/scale.ts'
 import { graph, node, planOf } from './kit.ts'
 
 const READERS = 50_000
@@ -20,7 +21,7 @@ const plan = planOf(
   ),
 )
 
-test('very many nodes that one stream feeds are created in time slices', async () => {
+test('very many nodes that one stream feeds are created in time slices', { skip: atRealSize }, async () => {
   await inMostRounds(async () => {
     const options = { params: {}, signal: new AbortController().signal, observer: silentObserver }
     const longest = await longestTurn(async () => {

@@ -9,6 +9,7 @@ import { heldBytes } from '../helpers/heap.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 import { mostMs } from '../helpers/processor.ts'
+import { atRealSize } from '../helpers/scale.ts'
 import { graph, node, planOf, someTurns } from './kit.ts'
 
 const FIRINGS = 30_000
@@ -46,7 +47,7 @@ for (const [what, of] of [
   ['calls that wait for their places', calling],
   ['firings that are to be tried again', failing],
 ] as const)
-  test(`a run of very many ${what} is cancelled in slices`, async () => {
+  test(`a run of very many ${what} is cancelled in slices`, { skip: atRealSize }, async () => {
     await inMostRounds(async () => {
       const { abort, execution } = await waiting(of)
       const longest = await longestTurn(async () => {

@@ -7,6 +7,7 @@ import { listJobEventsOfType } from '../../src/db/jobs/events.ts'
 import type { ActiveJob } from '../../src/jobs/active-job.ts'
 import { value as given, graph, node, output, sink, testType } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
+import { atRealSize } from '../helpers/scale.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { ended, gated, journalBytes, OWNER, outputs, startGated, submit } from './kit.ts'
 
@@ -46,7 +47,9 @@ function running(
 }
 
 describe('values and property changes that were sent to a job', () => {
-  test('are complete and in order after a restart and in a retry, where they are too many for memory', async () => {
+  test('are complete and in order after a restart and in a retry, where they are too many for memory', {
+    skip: atRealSize,
+  }, async () => {
     const data_dir = temporaryFolder()
     const counted = graph(
       [

@@ -6,6 +6,7 @@ import { insertJobEvent } from '../../src/db/jobs/events.ts'
 import { PublishedHistory } from '../../src/jobs/history/published-history.ts'
 import { TimeSliceScheduler } from '../../src/shared/time-slices.ts'
 import { emptyLog, longestTurn } from '../helpers/loop.ts'
+import { atRealSize } from '../helpers/scale.ts'
 import { openStore } from '../helpers/store.ts'
 
 const EVENTS = 100
@@ -13,7 +14,7 @@ const SIZE = 4_000_000
 /** Milliseconds, far less than reading all events takes. */
 const LONGEST_TURN = 75
 
-test('the node statuses in a history of large outputs are read in steps', async () => {
+test('the node statuses in a history of large outputs are read in steps', { skip: atRealSize }, async () => {
   await using opened = await openStore()
   const { store } = opened
   const put = (sequence: number, type: string, payload: object) =>

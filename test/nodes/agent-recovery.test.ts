@@ -14,6 +14,7 @@ import { call as http } from '../helpers/http.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { serve } from '../helpers/process.ts'
 import { mostMs } from '../helpers/processor.ts'
+import { atRealSize } from '../helpers/scale.ts'
 import { startServer, until } from '../helpers/server.ts'
 import { ended, OWNER, submit } from '../jobs/kit.ts'
 import { resultOf, run, snapshot, stored } from '../models/kit.ts'
@@ -145,7 +146,9 @@ function busy(turns: number, calls: number): Provider {
   return { ...provider, complete: (request, call) => provider.complete({ ...request, messages: [] }, call) }
 }
 
-test('an agent that resumes does not block the event loop while it reads its remembered turns and calls', async () => {
+test('an agent that resumes does not block the event loop while it reads its remembered turns and calls', {
+  skip: atRealSize,
+}, async () => {
   await using server = await startServer({ providers: [busy(100, 64)] })
   const asks = graph([node('ask', 'control.WaitFor', { name: 'answer' }), sink('out')], ['ask.value->out.value'])
   const tools = [{ workflow_id: await stored(server, asks), name: 'ask' }]
