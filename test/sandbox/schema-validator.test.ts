@@ -1,7 +1,7 @@
 // Untrusted schemas: which are usable, what is reported about values, and that no schema exceeds its limits.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { findSchemaProblem, SchemaValidator } from '../../src/sandbox/schema-validator.ts'
+import { findSchemaProblem, SCHEMA_THREAD_OPTIONS, SchemaValidator } from '../../src/sandbox/schema-validator.ts'
 import { isSimpleSchema } from '../../src/sandbox/simple-schema.ts'
 
 const PLAIN = {
@@ -30,6 +30,15 @@ const NOT_KNOWN: Record<string, unknown>[] = [
   { properties: { a: 1 } },
   { additionalProperties: { type: 'x' } },
 ]
+
+test('a thread for schemas of users has no environment but the name of a cache', () => {
+  const { env } = SCHEMA_THREAD_OPTIONS
+  assert.ok(typeof env === 'object')
+  assert.deepEqual(
+    Object.keys(env).filter((name) => name !== 'NODE_COMPILE_CACHE'),
+    [],
+  )
+})
 
 describe('a value', () => {
   test('that is wrong below a very long name gets a problem with a truncated path', async () => {
