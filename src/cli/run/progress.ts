@@ -86,8 +86,9 @@ export class RunProgress {
     }
   }
 
-  /** An observer that records the reports of the engine and passes them to the view. */
-  observer(view: ProgressView): RunObserver {
+  /** An observer that records the reports of the engine and passes them to the view. `redact` replaces the secrets in messages. */
+  observer(view: ProgressView, redact = (message: string) => message): RunObserver {
+    const say = (message: string) => view.say(redact(message))
     return {
       nodeUpdated: ({ node_id }, status) => {
         const node = this.#byId.get(node_id)!
@@ -107,10 +108,10 @@ export class RunProgress {
         this.#byId.get(node_id)!.progress = { done, total }
       },
       chunk() {},
-      log: ({ node_id }, severity, content) => view.say(`${severity}: ${this.#byId.get(node_id)!.label}: ${content}`),
+      log: ({ node_id }, severity, content) => say(`${severity}: ${this.#byId.get(node_id)!.label}: ${content}`),
       fault: ({ node_id }, cause, told) => {
         const label = this.#byId.get(node_id)?.label ?? 'the run'
-        view.say(told ? `cause: ${label}: ${messageOf(cause)}` : `fault: ${label}: ${stackOf(cause)}`)
+        say(told ? `cause: ${label}: ${messageOf(cause)}` : `fault: ${label}: ${stackOf(cause)}`)
       },
     }
   }

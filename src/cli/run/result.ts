@@ -4,9 +4,11 @@ import type { Plan } from '../../engine/compile/compiler.ts'
 import type { RunOutcome } from '../../engine/runtime/execution.ts'
 import type { RunError } from '../../engine/runtime/run/observer.ts'
 import { collectOutputValues, withMissingOutputs } from '../../jobs/outputs/result-manifest.ts'
+import type { Redactor } from '../../redaction/redactor.ts'
 import { stringifyWithBase64 } from '../../shared/json.ts'
 import { EXIT_CODES, stopExitCode } from '../shared/terminal.ts'
 import { stripControlCharacters, toSingleLine } from '../shared/terminal-text.ts'
+import { redactOutputLists } from './redacted-outputs.ts'
 
 export interface RunEnding {
   readonly code: number
@@ -18,11 +20,12 @@ export interface RunEnding {
   readonly error: string | null
 }
 
-export function toRunEnding(outcome: RunOutcome, plan: Plan, stop: AbortSignal): RunEnding {
-  if (outcome.status === 'completed') return completedEnding(plan, outcome.outputs)
+/** Outputs and errors are redacted. */
+export function toRunEnding(outcome: RunOutcome, plan: Plan, stop: AbortSignal, redactor: Redactor): RunEnding {
+  if (outcome.status === 'completed') return completedEnding(plan, redactOutputLists(plan, redactor, outcome.outputs))
   if (outcome.status === 'cancelled') return { code: stopExitCode(stop), word: 'cancelled', outputs: null, error: null }
   if (outcome.status === 'suspended') throw new Error('a run in the terminal has no journal, so it cannot be suspended')
-  return failedEnding(plan, outcome.error)
+  return failedEnding(plan, { ...outcome.error, message: redactor.message(outcome.error.message) })
 }
 
 function completedEnding(plan: Plan, lists: Record<string, unknown[]>): RunEnding {

@@ -11,6 +11,9 @@ import { createConfiguredProviders } from '../../models/providers/configured-pro
 import { discoverModelServers } from '../../models/providers/local-server-discovery.ts'
 import { UpstreamClient } from '../../net/upstream/client.ts'
 import { builtinRegistry } from '../../nodes/registry.ts'
+import type { Redactor } from '../../redaction/redactor.ts'
+import { TimeSliceScheduler } from '../../shared/time-slices.ts'
+import { RedactedVectors } from '../../vectors/redacted-vectors.ts'
 import { parseArguments } from '../shared/arguments.ts'
 import { InputReader } from '../shared/input-reader.ts'
 import { CommandError, EXIT_CODES, isInteractive, type Terminal, UsageError, writeOutput } from '../shared/terminal.ts'
@@ -25,6 +28,7 @@ import { bundledAssetAccess, createRunToolAccess, limitRunCost, openRunVectors }
 import { readParams } from './params.ts'
 import { createPlainView, createQuietView } from './plain-views.ts'
 import { RunProgress } from './progress.ts'
+import { createTerminalRedactor } from './redacted-outputs.ts'
 import { type RunEnding, toRunEnding } from './result.ts'
 import { withTerminalModelErrors, withTerminalSecretErrors } from './terminal-error-advice.ts'
 
@@ -49,6 +53,8 @@ interface TerminalRun {
   /** Seconds, or null for no limit. */
   readonly timeout: number | null
   readonly vectors: VectorAccess
+  /** Replaces the secrets of the environment in all that the run shows. */
+  readonly redactor: Redactor
 }
 
 /** Runs the command and returns its exit code. @throws CommandError */
@@ -63,8 +69,10 @@ export async function runRunCommand(args: readonly string[], terminal: Terminal,
   const called = await resolveCalledWorkflows(values.workflow, file.folder, builtinRegistry, reader)
   const given = { param: values.param, params: values.params ?? null }
   const params = await readParams(plan, { ...file.params }, given, reader)
-  await using vectors = await openRunVectors(values.data ?? null)
-  const job = { name: file.name, plan, params, called, timeout, vectors: vectors.access }
+  await using opened = await openRunVectors(values.data ?? null)
+  const redactor = createTerminalRedactor(config.known_secrets)
+  const vectors = new RedactedVectors({ vectors: opened.access, redactor, slices: new TimeSliceScheduler(), user: '' })
+  const job = { name: file.name, plan, params, called, timeout, vectors, redactor }
   if (values['json-events']) return await runWithJsonEvents(job, terminal, config)
   return await runWithProgress(job, terminal, config, values.quiet)
 }
@@ -98,7 +106,12 @@ async function runWithProgress(job: TerminalRun, terminal: Terminal, config: Con
     : quiet
       ? createQuietView(stderr)
       : createPlainView(progress, stderr)
-  const ending = await executeRun(job, progress.observer(view), stop, config)
+  const ending = await executeRun(
+    job,
+    progress.observer(view, (message) => job.redactor.message(message)),
+    stop,
+    config,
+  )
   progress.close()
   view.end(formatFinalTotal(ending, progress))
   if (ending.error !== null) await writeOutput(stderr, `svc: ${ending.error}\n`)
@@ -112,7 +125,7 @@ async function runWithJsonEvents(
   config: Config,
 ): Promise<number> {
   const { createJsonEventWriter } = await import('./json-events.ts')
-  const events = createJsonEventWriter(job.name, stderr, config)
+  const events = createJsonEventWriter(job, stderr, config)
   const started = performance.now()
   const ending = await executeRun(job, events.observer, stop, config)
   events.end(ending.code, ending.error, Math.round(performance.now() - started) / 1000)
@@ -142,7 +155,7 @@ async function executeRun(
   using providers = createConfiguredProviders({ config, client })
   const models = new ModelService({ providers, model_lists: new ModelListCache({ now: Date.now }) })
   await using lent = createNodeServiceFactory(config, models)
-  const { plan, params, called, timeout, vectors } = job
+  const { plan, params, called, timeout, vectors, redactor } = job
   const { billing, secret } = operatorResources(config)
   const services = lent.forOwner({
     secret: withTerminalSecretErrors(secret),
@@ -150,6 +163,7 @@ async function executeRun(
     assets: bundledAssetAccess,
     vectors,
     tools: createRunToolAccess(called, builtinRegistry),
+    redact: (text) => redactor.text(text),
   })
   const look = () => discoverModelServers(providers, { client }, signal)
   const own = withTerminalModelErrors(services.models, providers)
@@ -163,7 +177,7 @@ async function executeRun(
     ...(timeout === null ? {} : { timeLimit: timeout * 1000 }),
   })
   endInputs(execution, plan)
-  return toRunEnding(await execution.done, plan, signal)
+  return toRunEnding(await execution.done, plan, signal, redactor)
 }
 
 /** No client can send further values, so nodes must not wait for missing params. */

@@ -17,18 +17,6 @@ export interface RedactingTextStream {
   readonly waiting: number
 }
 
-/** The stream of a text in which nothing is redacted. */
-export const UNREDACTED_TEXT_STREAM: RedactingTextStream = {
-  push: (text) => text,
-  end: () => '',
-  cut: () => '',
-  *cutSteps() {
-    yield
-    return ''
-  },
-  waiting: 0,
-}
-
 type SpeakerStreams = Record<'text' | 'thinking', RedactingTextStream>
 
 export class ChunkRedactor {

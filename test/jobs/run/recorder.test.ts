@@ -5,11 +5,23 @@ import { NodeError } from '../../../src/engine/node-api/node-error.ts'
 import { noServices } from '../../../src/engine/node-api/services/no-services.ts'
 import { executePlan } from '../../../src/engine/runtime/execution.ts'
 import { ServiceError } from '../../../src/errors.ts'
-import { UNREDACTED_TEXT_STREAM } from '../../../src/jobs/run/chunk-redactor.ts'
+import type { RedactingTextStream } from '../../../src/jobs/run/chunk-redactor.ts'
 import { createRunRecorder } from '../../../src/jobs/run/recorder.ts'
 import type { Log } from '../../../src/log.ts'
 import { graph, node, planOf } from '../../engine/kit.ts'
 import { localHttp } from '../../net/servers.ts'
+
+/** The stream of a text in which nothing is redacted. */
+const UNREDACTED_TEXT_STREAM: RedactingTextStream = {
+  push: (text) => text,
+  end: () => '',
+  cut: () => '',
+  *cutSteps() {
+    yield
+    return ''
+  },
+  waiting: 0,
+}
 
 const job = {
   row: { id: 'j', workflow_id: 'w' },
