@@ -1,4 +1,4 @@
-// Graphs by content. The text of a large graph is split into parts that are written before its row, each in its own transaction: a single transaction
+// Graphs by owner and content: src/workflows/graph-key.ts makes their keys. The text of a large graph is split into parts that are written before its row, each in its own transaction: a single transaction
 // would block all other writes.
 import { sql } from 'kysely'
 import { chunkText } from '../shared/text-chunks.ts'

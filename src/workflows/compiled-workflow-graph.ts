@@ -4,6 +4,7 @@ import type { CompilationResult } from '../engine/compile/compiler.ts'
 import type { Graph } from '../engine/compile/graph.ts'
 
 export interface CompiledWorkflowGraph extends CompilationResult {
+  /** The key of the graph: the SHA-256 of its text, and a mark of its owner (graph-key.ts). */
   readonly sha256: string
   /** The JSON text of the graph, as it is stored. */
   readonly body: string

@@ -1,4 +1,4 @@
-// PlanCache caches compiled graphs by content, so that a workflow that runs a thousand times is compiled once. Large graphs are compiled in
+// PlanCache caches compiled graphs by owner and content, so that a workflow that runs a thousand times is compiled once. Large graphs are compiled in
 // time slices before they are needed, and kept for a short time.
 import { LRUCache } from 'lru-cache'
 import { readGraphText } from '../db/graphs.ts'
@@ -17,6 +17,7 @@ import { canonicalJson } from '../shared/json.ts'
 import { mapSteps, runToCompletion, type Steps, TimeSliceScheduler } from '../shared/time-slices.ts'
 import { isSmallValue } from '../shared/value-size.ts'
 import type { CompiledWorkflowGraph } from './compiled-workflow-graph.ts'
+import { graphKey } from './graph-key.ts'
 import { estimateGraphMemorySteps, type GraphMemoryEstimate } from './graph-memory-estimate.ts'
 import { type CompilationMemoryAccount, GraphMemoryReservation } from './graph-memory-reservation.ts'
 import { LargePlanCache } from './large-plan-cache.ts'
@@ -28,9 +29,9 @@ const CACHED_CHARACTERS = Math.floor(Math.min(8 * 1024 * 1024, heapShareBytes(1 
 /** A longer graph is not cached here, because it would displace all others. */
 const LONGEST_CACHED = Math.floor(CACHED_CHARACTERS / 4)
 
-const GRAPH_TOO_LARGE = 'The graph needs more memory than the server allows for one graph.'
-/** The owner of graphs that were compiled without an owner. */
+/** The owner of graphs that were compiled at once, without turns. */
 const NO_OWNER = ''
+const GRAPH_TOO_LARGE = 'The graph needs more memory than the server allows for one graph.'
 const NO_MEMORY: GraphMemoryEstimate = { retained_bytes: 0, peak_bytes: 0 }
 
 interface WeighedGraph {
@@ -58,7 +59,7 @@ export class PlanCache {
   })
   readonly #largePlans = new LargePlanCache()
   readonly #memory: CompilationMemoryAccount
-  /** The compilations of large graphs that are under way, by hash. Several owners may advance one in their turns. */
+  /** The compilations of large graphs that are under way, by key. Several readers of a public workflow may advance one in their turns. */
   readonly #compilations = new Map<string, Steps<CompiledWorkflowGraph>>()
   readonly #workers: ExpressionWorkers | null
 
@@ -91,7 +92,7 @@ export class PlanCache {
     if (prepared) return this.#readPending(owner, prepared)
     if (!isSmallValue(graph)) return this.#prepareLarge(owner, graph)
     if (!graph.nodes.some(({ type }) => this.#mayBePending(type))) return null
-    const compiled = this.compile(graph)
+    const compiled = this.compile(owner, graph)
     this.#largePlans.addGraph(graph, compiled)
     return this.#readPending(owner, compiled)
   }
@@ -146,7 +147,7 @@ export class PlanCache {
   }
 
   async #prepareLarge(owner: string, graph: Graph): Promise<void> {
-    const weighed = await this.slices.run(owner, weighGraphSteps(graph))
+    const weighed = await this.slices.run(owner, weighGraphSteps(owner, graph))
     const { hash, body, memory } = weighed
     const steps = () => this.#compiledGraphSteps({ hash, body, graph }, memory.retained_bytes)
     const compiled = this.#findCached(hash) ?? (await this.#compileShared(owner, weighed, steps))
@@ -226,12 +227,12 @@ export class PlanCache {
     return this.#largePlans.hold(compiled)
   }
 
-  /** Returns the compiled form of a graph from a request. */
-  compile(graph: Graph): CompiledWorkflowGraph {
+  /** Returns the compiled form of a graph from a request of an owner. */
+  compile(owner: string, graph: Graph): CompiledWorkflowGraph {
     const prepared = this.#largePlans.findByGraph(graph)
     if (prepared) return prepared
     const body = JSON.stringify(graph)
-    const hash = sha256(body)
+    const hash = graphKey(owner, sha256(body))
     return this.#findCached(hash) ?? this.#compileAndCache(hash, body, graph)
   }
 
@@ -248,8 +249,8 @@ export class PlanCache {
    * @throws what `prepare` throws
    */
   async compileText(owner: string, body: string): Promise<CompiledWorkflowGraph> {
-    if (body.length <= LARGE_PAYLOAD_BYTES) return this.compile(JSON.parse(body) as Graph)
-    const hash = await this.slices.run(owner, textHashSteps(body))
+    if (body.length <= LARGE_PAYLOAD_BYTES) return this.compile(owner, JSON.parse(body) as Graph)
+    const hash = graphKey(owner, await this.slices.run(owner, textHashSteps(body)))
     return this.#findCached(hash) ?? this.#compileLargeTextOnce(owner, hash, body)
   }
 
@@ -301,9 +302,10 @@ function* sharedSteps<T>(steps: Steps<T>): Steps<T | null> {
   }
 }
 
-function* weighGraphSteps(graph: Graph): Steps<WeighedGraph> {
+function* weighGraphSteps(owner: string, graph: Graph): Steps<WeighedGraph> {
   const body = yield* stringifySteps(graph)
-  return { body, hash: yield* textHashSteps(body), memory: yield* estimateGraphMemorySteps(body) }
+  const hash = graphKey(owner, yield* textHashSteps(body))
+  return { body, hash, memory: yield* estimateGraphMemorySteps(body) }
 }
 
 /** Whether computations on a graph may take long. */

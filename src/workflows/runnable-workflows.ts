@@ -7,6 +7,7 @@ import type { WorkflowTable } from '../db/tables/workflows.ts'
 import * as rows from '../db/workflows.ts'
 import { runToCompletion } from '../shared/time-slices.ts'
 import { type BundledExample, loadExamples } from './examples.ts'
+import { BUNDLED } from './graph-key.ts'
 import { deriveInterfaceSteps } from './interface.ts'
 import { workflowNotFoundWithHint } from './not-found.ts'
 import { type CompiledWorkflowGraph, isLargeGraph, type PlanCache } from './plan-cache.ts'
@@ -91,7 +92,7 @@ export class RunnableWorkflows {
   /** Returns the graph for a call from a run: that of a workflow as `runnable` finds it, or that of a node type called as a workflow. */
   callable(scope: OwnerScope, id: string): CompiledWorkflowGraph {
     const tool = parseNodeCallGraph(id)
-    return tool ? this.plans.compile(tool) : this.runnable(scope, id).compiled
+    return tool ? this.plans.compile(userShareKey(scope), tool) : this.runnable(scope, id).compiled
   }
 
   /** Returns the name and description of the caller's own workflow or a bundled example. */
@@ -108,7 +109,7 @@ export class RunnableWorkflows {
   example(id: string): { example: BundledExample; compiled: CompiledWorkflowGraph } {
     const example = loadExamples().get(id)
     if (!example) throw workflowNotFoundWithHint(id)
-    const compiled = this.#examples.get(id) ?? this.plans.compile(example.graph)
+    const compiled = this.#examples.get(id) ?? this.plans.compile(BUNDLED, example.graph)
     this.#examples.set(id, compiled)
     return { example, compiled }
   }

@@ -89,9 +89,10 @@ export class WorkflowService extends RunnableWorkflows {
   }
 
   async #compile(scope: OwnerScope, graph: Graph): Promise<CompiledWorkflowGraph> {
-    const preparing = this.plans.prepare(userShareKey(scope), graph)
+    const owner = userShareKey(scope)
+    const preparing = this.plans.prepare(owner, graph)
     if (preparing) await preparing
-    const compiled = this.plans.compile(graph)
+    const compiled = this.plans.compile(owner, graph)
     const keeping = writeGraphParts(this.store, compiled.sha256, compiled.body)
     if (keeping) await keeping
     return compiled

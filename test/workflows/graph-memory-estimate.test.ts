@@ -95,7 +95,7 @@ describe('the room for large graphs', () => {
         assert.ok(preparing)
         await preparing
         taken.push(room.bytes)
-        assert.ok(plans.compile(graph).bytes > 3_000_000)
+        assert.ok(plans.compile('one', graph).bytes > 3_000_000)
       }
       const [first, second, third, fourth] = taken as [number, number, number, number]
       assert.ok(first > 3_000_000 && second > 1.9 * first)
@@ -110,7 +110,7 @@ describe('the room for large graphs', () => {
       const graph = chainOf(3_000, 0, 'x'.repeat(1_000))
       t.mock.timers.enable({ apis: ['setTimeout'] })
       await plans.prepare('one', graph)
-      const { sha256 } = plans.compile(graph)
+      const { sha256 } = plans.compile('one', graph)
       assert.ok(room.bytes > 0)
       t.mock.timers.tick(60_000)
       assert.equal(room.bytes, 0)
@@ -129,7 +129,7 @@ describe('the room for large graphs', () => {
       assert.ok(preparing)
       await preparing
       assert.equal(room.bytes, 0)
-      assert.ok(plans.compile(graph).bytes > 1_000_000)
+      assert.ok(plans.compile('one', graph).bytes > 1_000_000)
     })
   })
 
@@ -141,7 +141,7 @@ describe('the room for large graphs', () => {
       await plans.prepare('one', graph)
       const taken = room.bytes
       {
-        using held = plans.hold(plans.compile(graph))
+        using held = plans.hold(plans.compile('one', graph))
         assert.ok(held)
         t.mock.timers.tick(60_000)
         assert.equal(room.bytes, taken)
@@ -178,7 +178,7 @@ describe('the room for large graphs', () => {
   test('is waited for, and a graph is refused if there is none in time', async () => {
     const room = new FairMemoryAccount(16 * MIB, 20)
     await withPlans(room, async (plans, store) => {
-      const { sha256, body } = new PlanCache(store, builtinRegistry).compile(chainOf(3_000))
+      const { sha256, body } = new PlanCache(store, builtinRegistry).compile('one', chainOf(3_000))
       await store.write((tx) => saveGraph(tx, sha256, body))
       const release = await room.take('one', 10 * MIB)
       await assert.rejects(plans.prepare('one', chainOf(3_000, 1))!, { code: 'SERVICE_UNAVAILABLE' })

@@ -1,4 +1,4 @@
-// Tests that compiled graphs are cached by content, bounded by text length rather than by number.
+// Tests that compiled graphs are cached by owner and content, bounded by text length rather than by number.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { saveGraph } from '../../src/db/graphs.ts'
@@ -80,32 +80,56 @@ describe('cached plans:', () => {
   test('the same graph is compiled once, a stored one from its text', async () => {
     await using store = await Store.open(':memory:')
     const plans = new PlanCache(store, builtinRegistry)
-    const first = plans.compile(graphOf(1, 100))
-    assert.equal(plans.compile(graphOf(1, 100)), first)
+    const first = plans.compile('one', graphOf(1, 100))
+    assert.equal(plans.compile('one', graphOf(1, 100)), first)
     assert.equal(plans.compileStored(first.sha256), first)
-    assert.notEqual(plans.compile(graphOf(2, 100)), first)
+    assert.notEqual(plans.compile('one', graphOf(2, 100)), first)
   })
+
+  for (const [size, make] of Object.entries({ small: () => graphOf(1, 100), large: () => chainOf(5_000) }))
+    test(`a ${size} graph that another user has is compiled anew, so that its time does not tell who has it`, async () => {
+      await using store = await Store.open(':memory:')
+      const counted = counting(builtinRegistry)
+      const plans = new PlanCache(store, counted.registry)
+      const compile = async (owner: string) => {
+        const graph = make()
+        await plans.prepare(owner, graph)
+        return plans.compile(owner, graph)
+      }
+      const hers = await compile('ada')
+      const once = counted.asked()
+      const his = await compile('bob')
+      assert.equal(counted.asked(), 2 * once)
+      assert.notEqual(his, hers)
+      assert.deepEqual(
+        [plans.isKnown(hers.sha256), hers.sha256 === his.sha256, hers.etag === his.etag],
+        [true, false, true],
+      )
+      assert.equal(await plans.compileText('bob', his.body), his)
+      assert.equal(await compile('ada'), hers)
+      assert.equal(await compile('bob'), his)
+    })
 
   test('many large graphs displace the oldest; the largest are found as long as other code holds them', async () => {
     await using store = await Store.open(':memory:')
     const plans = new PlanCache(store, builtinRegistry)
-    const small = plans.compile(graphOf(0, 100))
-    const large = plans.compile(graphOf(1, 3 * 1024 * 1024))
-    assert.equal(plans.compile(graphOf(1, 3 * 1024 * 1024)), large)
-    assert.equal(plans.compile(graphOf(0, 100)), small)
-    for (let number = 2; number < 8; number++) plans.compile(graphOf(number, 1_500_000))
-    assert.notEqual(plans.compile(graphOf(0, 100)), small)
-    const last = plans.compile(graphOf(7, 1_500_000))
-    assert.equal(plans.compile(graphOf(7, 1_500_000)), last)
+    const small = plans.compile('one', graphOf(0, 100))
+    const large = plans.compile('one', graphOf(1, 3 * 1024 * 1024))
+    assert.equal(plans.compile('one', graphOf(1, 3 * 1024 * 1024)), large)
+    assert.equal(plans.compile('one', graphOf(0, 100)), small)
+    for (let number = 2; number < 8; number++) plans.compile('one', graphOf(number, 1_500_000))
+    assert.notEqual(plans.compile('one', graphOf(0, 100)), small)
+    const last = plans.compile('one', graphOf(7, 1_500_000))
+    assert.equal(plans.compile('one', graphOf(7, 1_500_000)), last)
   })
 
   test('a large graph that is prepared in steps equals one that is compiled at once, and is found when it is needed', async () => {
     await using store = await Store.open(':memory:')
     const large = chainOf(5_000)
-    const expected = new PlanCache(store, builtinRegistry).compile(structuredClone(large))
+    const expected = new PlanCache(store, builtinRegistry).compile('one', structuredClone(large))
     const plans = new PlanCache(store, builtinRegistry)
     await plans.prepare('one', large)
-    const prepared = plans.compile(large)
+    const prepared = plans.compile('one', large)
     assert.equal(plans.compileStored(prepared.sha256), prepared)
     assert.equal(plans.prepare('one', large), null)
     assert.equal(plans.prepareStored('two', prepared.sha256), null)
@@ -119,15 +143,15 @@ describe('cached plans:', () => {
     const plans = new PlanCache(store, builtinRegistry)
     const [one, other] = [chainOf(5_000), chainOf(5_000)]
     await plans.prepare('one', one)
-    await plans.prepare('two', other)
+    await plans.prepare('one', other)
     // Serializing it again would give another graph.
     other.nodes = []
-    assert.ok(plans.compile(other) === plans.compile(one))
+    assert.ok(plans.compile('one', other) === plans.compile('one', one))
   })
 
   test('a large stored graph is prepared once for all simultaneous callers', async () => {
     await using store = await Store.open(':memory:')
-    const { body, sha256 } = new PlanCache(store, builtinRegistry).compile(chainOf(5_000))
+    const { body, sha256 } = new PlanCache(store, builtinRegistry).compile('one', chainOf(5_000))
     await store.write((tx) => saveGraph(tx, sha256, body))
     const counted = counting(builtinRegistry)
     const plans = new PlanCache(store, counted.registry)
@@ -144,7 +168,7 @@ describe('cached plans:', () => {
 
   test('a large graph that one user requested behind much other work is prepared at once for another', async () => {
     await using store = await Store.open(':memory:')
-    const { body, sha256 } = new PlanCache(store, builtinRegistry).compile(chainOf(5_000))
+    const { body, sha256 } = new PlanCache(store, builtinRegistry).compile('much', chainOf(5_000))
     await store.write((tx) => saveGraph(tx, sha256, body))
     const plans = new PlanCache(store, builtinRegistry)
     let over = false
@@ -165,7 +189,7 @@ describe('cached plans:', () => {
 
   test('a large graph for which one user has no room is prepared at once for another', async () => {
     await using store = await Store.open(':memory:')
-    const { body, sha256 } = new PlanCache(store, builtinRegistry).compile(chainOf(5_000))
+    const { body, sha256 } = new PlanCache(store, builtinRegistry).compile('one', chainOf(5_000))
     await store.write((tx) => saveGraph(tx, sha256, body))
     const room = new FairMemoryAccount(1024 ** 3, 200)
     const release = await room.take('much', 0.75 * 1024 ** 3)
@@ -179,7 +203,7 @@ describe('cached plans:', () => {
 
   test('a large graph whose text is stored elsewhere is compiled once for all simultaneous callers', async () => {
     await using store = await Store.open(':memory:')
-    const { body } = new PlanCache(store, builtinRegistry).compile(chainOf(5_000))
+    const { body } = new PlanCache(store, builtinRegistry).compile('one', chainOf(5_000))
     const plans = new PlanCache(store, builtinRegistry)
     const all = await Promise.all(Array.from({ length: 8 }, () => plans.compileText('one', body)))
     assert.equal(new Set(all).size, 1)
@@ -190,7 +214,7 @@ describe('cached plans:', () => {
     const plans = new PlanCache(store, builtinRegistry)
     assert.equal(plans.prepare('one', graphOf(1, 100)), null)
     assert.equal(plans.prepareStored('one', 'f'.repeat(64)), null)
-    const { sha256, body } = plans.compile(graphOf(1, 100))
+    const { sha256, body } = plans.compile('one', graphOf(1, 100))
     await store.write((tx) => saveGraph(tx, sha256, body))
     assert.equal(new PlanCache(store, builtinRegistry).prepareStored('one', sha256), null)
   })
@@ -201,17 +225,19 @@ describe('cached plans:', () => {
       const { plans, readFor, graphWith } = slowToRead(store)
       const graph = graphWith(more)
       await plans.prepare('one', graph)
-      const compiled = plans.compile(graph)
+      const compiled = plans.compile('one', graph)
       assert.deepEqual(invalidExpressions(compiled), ['Node "slow": It is wrong.'])
       assert.equal(plans.prepare('one', graph), null)
-      await plans.prepare('two', structuredClone(graph))
+      await plans.prepare('one', structuredClone(graph))
       assert.deepEqual(readFor, ['one'])
+      await plans.prepare('two', structuredClone(graph))
+      assert.deepEqual(readFor, ['one', 'two'])
     })
 
   for (const [size, more] of Object.entries({ small: graphOf(1, 100), large: chainOf(5_000) }))
     test(`a ${size} stored graph has its expressions parsed for new runs, and not for accepted ones`, async () => {
       await using store = await Store.open(':memory:')
-      const { sha256, body } = new PlanCache(store, builtinRegistry).compile(slowToRead(store).graphWith(more))
+      const { sha256, body } = new PlanCache(store, builtinRegistry).compile('one', slowToRead(store).graphWith(more))
       await store.write((tx) => saveGraph(tx, sha256, body))
       const { plans, readFor } = slowToRead(store)
       await plans.prepareStored('one', sha256)
@@ -224,11 +250,14 @@ describe('cached plans:', () => {
 
   test('a graph that others displace while its slow expressions are parsed is found with its issues', async () => {
     await using store = await Store.open(':memory:')
-    const { sha256, body } = new PlanCache(store, builtinRegistry).compile(slowToRead(store).graphWith(graphOf(1, 100)))
+    const { sha256, body } = new PlanCache(store, builtinRegistry).compile(
+      'one',
+      slowToRead(store).graphWith(graphOf(1, 100)),
+    )
     await store.write((tx) => saveGraph(tx, sha256, body))
     const { plans } = slowToRead(store)
     const reading = plans.prepareRun('one', sha256)
-    for (let number = 2; plans.isKnown(sha256); number++) plans.compile(graphOf(number, 200_000))
+    for (let number = 2; plans.isKnown(sha256); number++) plans.compile('one', graphOf(number, 200_000))
     await reading
     assert.equal(invalidExpressions(plans.compileStored(sha256)).length, 1)
   })

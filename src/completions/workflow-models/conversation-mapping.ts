@@ -2,6 +2,7 @@
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
 import { isRunnable, type Plan, type PlanInput } from '../../engine/compile/compiler.ts'
 import { ServiceError } from '../../errors.ts'
+import { OwnerCache } from '../../shared/owner-cache.ts'
 import type { TimeSliceScheduler } from '../../shared/time-slices.ts'
 import type { WorkflowService } from '../../workflows/service.ts'
 
@@ -46,8 +47,8 @@ function detectConversationForm({ name, type, stream }: PlanInput): Conversation
 export class WorkflowModelFilter {
   readonly #workflows: Pick<WorkflowService, 'runnable'>
   readonly #slices: TimeSliceScheduler
-  /** By the workflow's etag, which is equal for graphs with the same meaning. */
-  readonly #isModelByEtag = new Map<string, boolean>()
+  /** By owner and the workflow's etag, which is equal for graphs with the same meaning. */
+  readonly #isModel = new OwnerCache<boolean>(MAX_CACHED)
 
   constructor(workflows: Pick<WorkflowService, 'runnable'>, reading: TimeSliceScheduler) {
     this.#workflows = workflows
@@ -63,9 +64,10 @@ export class WorkflowModelFilter {
     workflows: readonly T[],
   ): Promise<T[]> {
     const found: T[] = []
-    const turns = this.#slices.turnsOf(userShareKey(owner))
+    const user = userShareKey(owner)
+    const turns = this.#slices.turnsOf(user)
     for (const workflow of workflows) {
-      const known = workflow.etag === null ? undefined : this.#isModelByEtag.get(workflow.etag)
+      const known = workflow.etag === null ? undefined : this.#isModel.get(user, workflow.etag)
       if (turns.over) await turns.next()
       if (known ?? this.#checkIsModel(owner, workflow)) found.push(workflow)
     }
@@ -76,9 +78,8 @@ export class WorkflowModelFilter {
     try {
       const { compiled } = this.#workflows.runnable(owner, id)
       const isModel = isRunnable(compiled) && typeof findConversationMapping(compiled.plan) !== 'string'
-      // Clearing the cache is rare, and cheaper than tracking the least recently used entry.
-      if (this.#isModelByEtag.size >= MAX_CACHED) this.#isModelByEtag.clear()
-      if (compiled.etag === etag && compiled.pendingExpressions.size === 0) this.#isModelByEtag.set(etag, isModel)
+      if (compiled.etag === etag && compiled.pendingExpressions.size === 0)
+        this.#isModel.set(userShareKey(owner), etag, isModel)
       return isModel
     } catch (error) {
       // The workflow was deleted while other workflows were checked.

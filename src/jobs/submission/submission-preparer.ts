@@ -46,14 +46,15 @@ export class SubmissionPreparer {
   #prepareGraph(scope: OwnerScope, { workflow_id, graph }: JobSubmission): Promise<unknown> | null {
     const { plans, workflows } = this.#context
     if (graph === null) return workflow_id === null ? null : workflows.prepare(scope, workflow_id)
-    const compiling = plans.prepare(userShareKey(scope), graph)
-    return compiling && this.#storeGivenGraph(graph, compiling)
+    const owner = userShareKey(scope)
+    const compiling = plans.prepare(owner, graph)
+    return compiling && this.#storeGivenGraph(owner, graph, compiling)
   }
 
-  async #storeGivenGraph(graph: Graph, compiling: Promise<void>): Promise<void> {
+  async #storeGivenGraph(owner: string, graph: Graph, compiling: Promise<void>): Promise<void> {
     await compiling
     const { store, plans } = this.#context
-    const { plan, sha256, body } = plans.compile(graph)
+    const { plan, sha256, body } = plans.compile(owner, graph)
     if (plan) await writeGraphParts(store, sha256, body)
   }
 
@@ -100,7 +101,7 @@ export class SubmissionPreparer {
   #resolveGraph(scope: OwnerScope, { workflow_id, graph }: JobSubmission) {
     const { plans, workflows, platform } = this.#context
     if (graph) {
-      const compiled = plans.compile(graph)
+      const compiled = plans.compile(userShareKey(scope), graph)
       return { compiled, workflow_id: workflow_id ?? platform.id('wf'), revision: null }
     }
     if (workflow_id === null)

@@ -174,4 +174,21 @@ describe('the list of workflows that are models', () => {
     assert.equal((await faces.filterModels(OWNER, all)).length, count)
     assert.equal(looks, count)
   })
+
+  test('checks a graph for each owner, so that the time of a list does not tell what others have', async () => {
+    await using server = await startServer()
+    const { workflows } = server.context.runs
+    await stored(server, hello())
+    const { workflows: all } = await workflows.list(OWNER, {})
+    const looks: string[] = []
+    const counting = {
+      runnable({ user_id }: typeof OWNER, id: string) {
+        looks.push(user_id)
+        return workflows.runnable(OWNER, id)
+      },
+    }
+    const models = new WorkflowModelFilter(counting, new TimeSliceScheduler())
+    for (const owner of [OWNER, STRANGER, OWNER, STRANGER]) await models.filterModels(owner, all)
+    assert.deepEqual(looks, [OWNER.user_id, STRANGER.user_id])
+  })
 })
