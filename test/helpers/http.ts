@@ -1,10 +1,9 @@
 // Sends requests to a test server. Every answer is checked against the contract: an undeclared status, body or content type fails the test.
 import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, request as send } from 'node:http'
-import { errorCatalogue } from '../../generated/errors.ts'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
 import { responseValidators, schemaValidators, type Validate } from '../../generated/validators-out.js'
-import { recordReached } from './reached.ts'
+import { recordErrorCode, recordReached } from './reached.ts'
 
 export interface CallOptions {
   /** The body as JSON. */
@@ -115,18 +114,6 @@ function checkAnswer(method: string, path: string, answer: Answer): void {
   if (method === 'OPTIONS' && status === 204) return assert.match(headers.allow ?? '', /OPTIONS/, what)
   if (status === 204 || method === 'HEAD') return assert.equal(text, '', `${what}: no body`)
   checkBody(method, path, answer, what)
-}
-
-const CODES_BY_TYPE = new Map(Object.entries(errorCatalogue).map(([code, { type }]) => [type as string, code]))
-
-/** The three forms of errors name the code, or its type. */
-function recordErrorCode(body: unknown): void {
-  const { error } = Object(body) as { error?: unknown }
-  const { type, code } = Object(error) as { type?: unknown; code?: unknown }
-  for (const name of [error, type, code]) {
-    const known = CODES_BY_TYPE.get(String(name)) ?? String(name)
-    if (known in errorCatalogue) recordReached('error', known)
-  }
 }
 
 function recordEvent({ type, status }: { type: string; status?: string }): void {

@@ -2,12 +2,25 @@
 // error codes, types of events and statuses that were received. `run-tests.ts` judges the records of all processes.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { errorCatalogue } from '../../generated/errors.ts'
 
 export type ReachedKind = 'operation' | 'command' | 'frame' | 'error' | 'event' | 'status'
 
 /** The folder of the records; absent: nothing is recorded. */
 const folder = process.env.SVC_TEST_REACHED
 const reached = new Set<string>()
+
+const CODES_BY_TYPE = new Map(Object.entries(errorCatalogue).map(([code, { type }]) => [type as string, code]))
+
+/** Records the code of an error body or frame, in any of their forms: they name the code, or its type. */
+export function recordErrorCode(body: unknown): void {
+  const { error, code: ownCode } = Object(body) as { error?: unknown; code?: unknown }
+  const { type, code } = Object(error) as { type?: unknown; code?: unknown }
+  for (const name of [ownCode, error, type, code]) {
+    const known = CODES_BY_TYPE.get(String(name)) ?? String(name)
+    if (known in errorCatalogue) recordReached('error', known)
+  }
+}
 
 export function recordReached(kind: ReachedKind, name: string): void {
   if (folder === undefined) return

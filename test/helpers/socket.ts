@@ -5,7 +5,7 @@ import { decode, ExtensionCodec, encode } from '@msgpack/msgpack'
 import WebSocket from 'ws'
 import { frameManifest } from '../../generated/messages.ts'
 import { frameValidators } from '../../generated/validators-out.js'
-import { recordReached } from './reached.ts'
+import { recordErrorCode, recordReached } from './reached.ts'
 import { until } from './server.ts'
 
 /** A frame, as far as tests read it. */
@@ -221,7 +221,7 @@ function checkFrame(frame: Frame): void {
   const info = frameManifest.ws[name]
   const validate = info?.implementation === 'implemented' || info?.preview ? frameValidators.ws[name] : undefined
   recordReached('frame', `ws.${name}`)
-  if (typeof frame.code === 'string') recordReached('error', frame.code)
+  recordErrorCode(frame)
   if (frame.status !== undefined) recordReached('status', frame.status)
   if (validate?.(frame)) return
   const shown = JSON.stringify(frame).slice(0, 1_000)

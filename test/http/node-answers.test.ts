@@ -5,6 +5,7 @@ import { type ErrorCode, errorCatalogue } from '../../generated/errors.ts'
 import { schemaValidators } from '../../generated/validators-out.js'
 import { inFolder } from '../helpers/folder.ts'
 import { serve } from '../helpers/process.ts'
+import { recordErrorCode } from '../helpers/reached.ts'
 import { until } from '../helpers/server.ts'
 import { peer } from './peer.ts'
 
@@ -61,6 +62,7 @@ async function assertAnswered(folder: string): Promise<void> {
     assert.equal(head!.split('\r\n', 1)[0], `HTTP/1.1 ${status}`, sent.slice(0, 80))
     assert.equal(Buffer.byteLength(body!), Number(length))
     const { error } = JSON.parse(body!) as { error: { type: string; code: number; message: string } }
+    recordErrorCode({ error })
     assert.deepEqual([error.type, error.code], [errorCatalogue[code].type, Number(status.slice(0, 3))])
     assert.ok(schemaValidators.ApiError!({ error }), body)
     ids.add(id!)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { call } from '../helpers/http.ts'
 import { withMoreTime } from '../helpers/patience.ts'
+import { recordErrorCode } from '../helpers/reached.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { created, edge, gate, node } from './kit.ts'
 import { type Peer, peer } from './peer.ts'
@@ -45,11 +46,13 @@ describe('a request that takes too long to arrive', () => {
         return slow.every(({ closed }) => closed())
       })
       assert.ok(served > 1)
-      for (const { text } of slow)
+      for (const { text } of slow) {
         assert.match(
           text(),
           /^HTTP\/1\.1 408 Request Timeout\r\nConnection: close\r\n.*"type":"request_timeout","code":408\}\}$/s,
         )
+        recordErrorCode(JSON.parse(text().split('\r\n\r\n')[1]!))
+      }
     } finally {
       for (const { socket } of slow) socket.destroy()
     }

@@ -231,6 +231,9 @@ describe('the execution target', () => {
       status: 503,
     })
     assert.equal((await service.report(ME, { workflow_id, level: 'availability' }, signal)).runnable, true)
+    const answer = await call(stopping.server, 'POST', PREFLIGHT, { body: { workflow_id, level: 'execution' } })
+    assert.equal(answer.status, 503, answer.text)
+    assert.match(answer.text, /preflight_level_unavailable/i)
     await stopping.gates.open('last')
     await active!.settled()
     await closing

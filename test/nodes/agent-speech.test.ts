@@ -8,6 +8,7 @@ import { agentProvider, toolTexts } from '../helpers/agent-provider.ts'
 import { FolderCopies, inFolder } from '../helpers/folder.ts'
 import { call as http } from '../helpers/http.ts'
 import { startServer, until } from '../helpers/server.ts'
+import { connect } from '../helpers/socket.ts'
 import { ended, OWNER, submit } from '../jobs/kit.ts'
 
 const agent = (data: object = {}) =>
@@ -142,4 +143,21 @@ test('a secret that is cut by shortening is not shown', async () => {
   const row = await ended(server, submit(server, { graph: of }).row.id)
   assert.match(row.result!, /shortened: the first 100 of/)
   for (const text of [row.result!, JSON.stringify(provider.requests.at(-1))]) assert.doesNotMatch(text, /sk-marked/)
+})
+
+test('a socket is told each call of a tool, and its result', async () => {
+  const provider = agentProvider((request) =>
+    toolTexts(request).length === 0
+      ? { calls: [{ name: 'text_Template', args: { template: 'of the tool' }, id: 'first' }] }
+      : { say: ['done'] },
+  )
+  await using server = await startServer({ providers: [provider] })
+  await using client = await connect(server)
+  client.command('run_job', { graph: agent({ tools: ['text.Template'] }) })
+  const called = await client.next({ type: 'tool_call_update' })
+  assert.equal(called.name, 'text_Template')
+  const result = await client.next({ type: 'tool_result_update' })
+  assert.equal(result.tool_call_id, called.tool_call_id)
+  assert.match(JSON.stringify(result), /of the tool/)
+  await client.collect(called.job_id!)
 })

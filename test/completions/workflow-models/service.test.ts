@@ -3,11 +3,14 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { errorCatalogue } from '../../../generated/errors.ts'
+import type { JobSnapshot } from '../../../generated/types.ts'
 import { WorkflowModelService } from '../../../src/completions/workflow-models/service.ts'
 import { userShareKey } from '../../../src/db/owner-scope.ts'
 import type { ServiceError } from '../../../src/errors.ts'
 import { systemPlatform } from '../../../src/platform.ts'
 import { runToCompletion, TimeSliceScheduler } from '../../../src/shared/time-slices.ts'
+import { call, type ErrorBody } from '../../helpers/http.ts'
 import { type PricedProvider, pricedProvider } from '../../helpers/priced-provider.ts'
 import { startServer, type TestServer, until } from '../../helpers/server.ts'
 import { gate } from '../../http/kit.ts'
@@ -223,6 +226,21 @@ describe('a job that answers', () => {
     await server.context.runs.jobs.cancel(OWNER, job?.type === 'job' ? job.job_id : '')
     gated.open()
     await assert.rejects(next, coded('JOB_CANCELLED'))
+  })
+
+  test('is an error of the request if its job is cancelled', async () => {
+    const gated = gate()
+    await using server = await startServer({ registry: gated.registry })
+    const id = await stored(server, waiting('test.Gate', {}, 'output'))
+    const body = { model: `workflow/${id}`, messages: [{ role: 'user', content: 'Ada' }] }
+    const answer = call<ErrorBody>(server, 'POST', '/v1/chat/completions', { body })
+    const { jobs } = server.context.runs
+    const listed = async () => (await call<JobSnapshot[]>(server, 'GET', '/api/jobs')).body[0]
+    await jobs.cancel(OWNER, (await until('the job', listed)).job_id)
+    gated.open()
+    const { status, text } = await answer
+    assert.match(text, /"job_cancelled"/)
+    assert.equal(status, errorCatalogue.JOB_CANCELLED.status)
   })
 
   test('ends the answer if it waits for a person, and can be resumed', async () => {

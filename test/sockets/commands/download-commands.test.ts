@@ -18,6 +18,9 @@ const asked = { repo_id: REPO, model_type: 'llama_cpp' }
 
 type Frame = Record<string, unknown>
 
+/** The contract's names of frames whose type is another word. */
+const CONTRACT_NAMES: Readonly<Record<string, string>> = { ping: 'ping_frame', rpc_response: 'rpc_error' }
+
 class Socket implements AsyncDisposable {
   readonly frames: Frame[] = []
   readonly #ws: WebSocket
@@ -29,7 +32,7 @@ class Socket implements AsyncDisposable {
     this.#ws.on('message', (data: Buffer, binary: boolean) => {
       assert.equal(binary, false)
       const frame = JSON.parse(data.toString()) as Frame
-      recordReached('frame', `download.${frame.type === 'ping' ? 'ping_frame' : (frame.type ?? frame.error)}`)
+      recordReached('frame', `download.${CONTRACT_NAMES[String(frame.type)] ?? frame.type ?? frame.error}`)
       this.frames.push(frame)
     })
   }
@@ -208,4 +211,13 @@ test('with an identity provider, only administrators start downloads, and each g
     bob.frames.map(({ type }) => type),
     ['rpc_response'],
   )
+})
+
+test('the server asks for a sign of life, and goes on with a client that gives it', async () => {
+  await using server = await startServer({ socket_times: { frame_ping_ms: 10 } })
+  await using socket = await open(server)
+  await socket.next({ type: 'ping' })
+  socket.send({ type: 'pong' })
+  socket.send({ command: 'cancel_download', data: { id: 'none' }, request_id: 'after' })
+  await socket.next({ request_id: 'after' })
 })
