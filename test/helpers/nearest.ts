@@ -38,4 +38,4 @@ const files = [...new Set(changedFiles().flatMap(testsFor))].filter((file) => ex
 if (files.length === 0) console.log('no test is near to the change')
 else
   process.exitCode =
-    spawnSync(process.execPath, ['--test', '--test-concurrency=2', ...files], { stdio: 'inherit' }).status ?? 1
+    spawnSync(process.execPath, ['test/helpers/run-tests.ts', ...files], { stdio: 'inherit' }).status ?? 1
