@@ -1,4 +1,4 @@
-// Cursors of lists that are ordered by key. Keys would reveal the number of all users' rows, so a cursor is encrypted for one caller and one list.
+// Encrypted cursors, each for one caller and one list. Keys would reveal the number of all users' rows, and names may hold secrets.
 
 import { ServiceError } from '../errors.ts'
 import { type Cipher, VaultError } from '../vault/vault.ts'
@@ -23,6 +23,15 @@ export class SealedCursors {
   seal(scope: OwnerScope, list: CursorListName, key: number): string {
     const bytes = Buffer.alloc(KEY_BYTES)
     bytes.writeDoubleBE(key)
+    return this.#seal(scope, list, bytes)
+  }
+
+  /** The cursor of the page behind these texts. */
+  sealTexts(scope: OwnerScope, list: CursorListName, texts: readonly string[]): string {
+    return this.#seal(scope, list, Buffer.from(JSON.stringify(texts)))
+  }
+
+  #seal(scope: OwnerScope, list: CursorListName, bytes: Uint8Array): string {
     return Buffer.from(this.#cipher.seal(bytes, sealContext(scope, list))).toString('base64url')
   }
 
@@ -36,10 +45,19 @@ export class SealedCursors {
     cursor: string | null | undefined,
     pointer = CURSOR_POINTER,
   ): number | null {
+    return this.#open(scope, list, cursor, pointer)?.readDoubleBE() ?? null
+  }
+
+  /** As `open`, for a cursor of texts. */
+  openTexts(scope: OwnerScope, list: CursorListName, cursor: string | null | undefined): string[] | null {
+    const bytes = this.#open(scope, list, cursor, CURSOR_POINTER)
+    return bytes && (JSON.parse(bytes.toString()) as string[])
+  }
+
+  #open(scope: OwnerScope, list: CursorListName, cursor: string | null | undefined, pointer: string): Buffer | null {
     if (cursor === null || cursor === undefined) return null
     try {
-      const bytes = this.#cipher.open(Buffer.from(cursor, 'base64url'), sealContext(scope, list))
-      return Buffer.from(bytes).readDoubleBE()
+      return Buffer.from(this.#cipher.open(Buffer.from(cursor, 'base64url'), sealContext(scope, list)))
     } catch (cause) {
       if (!(cause instanceof VaultError)) throw cause
       const problems = [{ path: pointer, message: 'is not a cursor of this list with these filters' }]

@@ -176,7 +176,7 @@ function createPipeline(operation: OperationInfo, tools: PipelineTools): Request
         if (error instanceof ServiceError && error.status < 500) return
         context.log.error({ err: error, operation: operation.operationId }, 'response body failed')
       }
-      credential?.beginReply()
+      credential?.beginReply(reply.body)
       await sendReply(response, reply, {
         ...context.schedulers,
         held: context.transport.response_buffers,

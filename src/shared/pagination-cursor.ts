@@ -37,19 +37,6 @@ export function decodeNumberCursor(cursor: string | null | undefined): number | 
   return number
 }
 
-/** Encodes the texts by which a list is ordered, the first sort key first. */
-export function encodeTextCursor(texts: readonly string[]): string {
-  return encodePosition(texts)
-}
-
-/** @throws INVALID_REQUEST for a cursor that `encodeTextCursor` did not make of `count` texts */
-export function decodeTextCursor(cursor: string | null | undefined, count: number): string[] | null {
-  if (cursor === null || cursor === undefined) return null
-  const texts = decodePosition(cursor).filter((one) => typeof one === 'string')
-  if (texts.length !== count || decodePosition(cursor).length !== count) throw invalidCursorError(CURSOR_POINTER)
-  return texts
-}
-
 function encodePosition(position: readonly unknown[]): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url')
 }

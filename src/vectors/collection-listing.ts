@@ -1,13 +1,20 @@
 // Lists the vector indexes of all users for administrators, in pages. The API calls them collections.
 import type { Collection, CollectionList } from '../../generated/types.ts'
-import { ownerScopeKey } from '../db/owner-scope.ts'
+import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
+import type { SealedCursors } from '../db/sealed-cursors.ts'
 import type { Store } from '../db/store.ts'
 import type { VectorIndexTable } from '../db/tables/vectors.ts'
 import { countVectorIndexes, listAllVectorIndexes } from '../db/vectors.ts'
 import type { Redactor } from '../redaction/redactor.ts'
-import { decodeTextCursor, encodeTextCursor } from '../shared/pagination-cursor.ts'
 
 const PAGE_SIZE = 100
+const CURSOR_LIST = ['collections']
+
+export interface CollectionListParts {
+  readonly store: Store
+  readonly cursors: SealedCursors
+  readonly redactor: Redactor
+}
 
 export interface CollectionRequest {
   readonly limit?: number | null | undefined
@@ -16,12 +23,12 @@ export interface CollectionRequest {
 
 /** Sorted by name, user and workspace. Names and models are shown without the secrets of their owner. @throws INVALID_REQUEST for an invalid cursor */
 export function listCollections(
-  store: Store,
-  redactor: Redactor,
+  { store, cursors, redactor }: CollectionListParts,
+  caller: OwnerScope,
   { limit, cursor }: CollectionRequest,
 ): CollectionList {
   const wanted = limit ?? PAGE_SIZE
-  const position = decodeTextCursor(cursor, 3)
+  const position = cursors.openTexts(caller, CURSOR_LIST, cursor)
   const after = position && { name: position[0]!, user_id: position[1]!, workspace: position[2]! }
   const { rows, count } = store.read((tx) => ({
     rows: listAllVectorIndexes(tx, after, wanted + 1),
@@ -30,7 +37,7 @@ export function listCollections(
   const page = rows.slice(0, wanted)
   const last = page.at(-1)
   const more = rows.length > wanted && last !== undefined
-  const next = more ? encodeTextCursor([last.name, last.user_id, last.workspace]) : null
+  const next = more ? cursors.sealTexts(caller, CURSOR_LIST, [last.name, last.user_id, last.workspace]) : null
   return { collections: page.map((row) => toCollection(row, redactor)), count, next }
 }
 

@@ -77,6 +77,19 @@ describe('listCollections', () => {
     assert.deepEqual([collections.map(told), count], [[['b', 'ada', null]], 1])
   })
 
+  test('hides the secrets of owners in names, and in the cursor that continues behind such a name', async () => {
+    await using server = await startServer()
+    const owner = { user_id: 'ada', workspace_id: null }
+    for (const name of ['a planted-Secret-4711', 'b'])
+      await vectorsOf(server, owner).put(name, entries(1), null, SIGNAL)
+    await server.context.users.secrets.put(owner, 'KEY', 'planted-Secret-4711')
+    const { text, body } = await call<CollectionList>(server, 'GET', `${PATH}?limit=1`)
+    assert.equal(body.collections[0]!.name, 'a [redacted]')
+    for (const form of [text, Buffer.from(body.next!, 'base64url').toString('latin1')])
+      assert.ok(!form.includes('planted'), form)
+    assert.deepEqual((await list(server, `?cursor=${body.next}`)).collections.map(told), [['b', 'ada', null]])
+  })
+
   test('continues page by page, even if collections are created and removed meanwhile', async () => {
     await using server = await startServer()
     for (const [name, user_id, workspace_id] of OWNERS)

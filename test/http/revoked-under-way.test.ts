@@ -170,6 +170,20 @@ describe('a completion that is not streamed, with a revoked token,', () => {
     })
 })
 
+test('a read that waits longer than its token is valid gets 401', async () => {
+  await using server = await startServer(SOON)
+  const { id, headers } = await mint(server)
+  const { workflows } = server.context.runs
+  const list = workflows.list.bind(workflows)
+  workflows.list = async (...given) => {
+    await revoke(server, id)
+    await until('the recheck', () => server.context.access.rechecker.size === 0)
+    return list(...given)
+  }
+  const answer = await call(server, 'GET', '/api/workflows', { headers })
+  assertRefused(answer)
+})
+
 test('a download breaks off', async () => {
   await using server = await startServer(SOON)
   const size = 64 << 20

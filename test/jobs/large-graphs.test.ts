@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
 import { journalFolderPath } from '../../src/db/files/data-folder.ts'
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -141,6 +142,7 @@ test('a large graph is compiled in slices where a follower reads missed events f
     await using server = await startServer({ data_dir, registry })
     const frames: object[] = []
     const followers = new JobFollowers({
+      principal: LOCAL_PRINCIPAL,
       app: server.context,
       closed: new AbortController().signal,
       congested: false,

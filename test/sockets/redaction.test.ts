@@ -56,3 +56,13 @@ test('the frames of stored events name nodes as the live frames do', async () =>
     updates.map(({ node_id, status, node_name }) => [node_id, status, node_name]),
   )
 })
+
+test('a refused run does not repeat a secret that its parameters are named like', async () => {
+  await using bench = await startBench()
+  await bench.server.context.users.secrets.put(LOCAL_PRINCIPAL, 'KEY', 'planted-Secret-4711-xyz')
+  await using client = await connect(bench.server)
+  client.command('run_job', { graph: echo, params: { 'planted-Secret-4711-xyz': 1 } })
+  const refusal = await client.next({ type: 'job_update', status: 'failed' })
+  assert.doesNotMatch(JSON.stringify(refusal), /planted/)
+  assert.match(JSON.stringify(refusal), /\[redacted\]/)
+})

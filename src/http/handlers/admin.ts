@@ -6,8 +6,9 @@ import type { RequestContext } from '../pipeline/request-context.ts'
 import { requireObjectKey, storeObject } from './object-upload.ts'
 
 export const adminHandlers: AdminHandlers<RequestContext> = {
-  listCollections({ query }, { app }) {
-    return { status: 200, body: listCollections(app.store, app.users.redactor, query) }
+  listCollections({ query }, { app, principal }) {
+    const parts = { store: app.store, cursors: app.runs.cursors, redactor: app.users.redactor }
+    return { status: 200, body: listCollections(parts, principal, query) }
   },
 
   async putAdminAsset({ path: { name }, headers }, context) {

@@ -1,6 +1,7 @@
 // The credential of a request that is under way. When it is no longer valid, the body is not read on, the handler's signal aborts, and a response that
 // is being sent is cut; what is about to be stored or answered is checked once more.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import type { UnauthorizedRefusal } from '../../access/auth-verdict.ts'
 import type { CredentialRechecker } from '../../access/credential-rechecker.ts'
 import type { Principal } from '../../access/principal.ts'
@@ -75,10 +76,15 @@ export class RequestCredential {
     return result
   }
 
-  /** From now on the end cuts the response. What only reads, and has waited past the end, is not sent. */
-  beginReply(): void {
+  /**
+   * From now on the end cuts the response. A read that the credential has not outlived is refused; the answer to a write says what was done.
+   * @throws AUTHENTICATION_REQUIRED
+   */
+  beginReply(body: unknown): void {
     this.#isReplying = true
-    if (this.#refusal && !this.#isTakenOver && isSafe(this.#response.req)) this.#response.destroy()
+    if (!this.#refusal || this.#isTakenOver || !isSafe(this.#response.req)) return
+    if (body instanceof Readable) body.destroy()
+    throw credentialEndedError()
   }
 
   #end(refusal: UnauthorizedRefusal): void {

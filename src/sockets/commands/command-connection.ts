@@ -1,6 +1,5 @@
 // The interface of an open socket for commands and their answers.
 
-import type { Principal } from '../../access/principal.ts'
 import type { KeyedQueue } from '../../shared/keyed-queue.ts'
 import type { ChatFollowers } from '../chat-followers.ts'
 import type { ConnectionInferences } from '../connection-inferences.ts'
@@ -9,7 +8,6 @@ import type { JobFollowers, SocketOutlet } from '../jobs/followers.ts'
 import type { JobSubscriptions } from '../jobs/subscriptions.ts'
 
 export interface CommandConnection extends SocketOutlet {
-  readonly principal: Principal
   readonly followers: JobFollowers
   readonly subscriptions: JobSubscriptions
   /** The threads that the socket follows. */

@@ -1,12 +1,12 @@
 // Dispatches decoded messages to their handlers, and answers unknown, malformed and planned commands.
 import { type CommandInfo, commandManifest } from '../../../generated/messages.ts'
-import { toCallerError } from '../../access/caller-errors.ts'
 import { errorBodies, type Problem, ServiceError } from '../../errors.ts'
 import { withRequestTimeout } from '../../lifecycle/request-timeout.ts'
 import { logFailure } from '../../log.ts'
 import { isRecord } from '../../shared/record.ts'
 import { toValidationProblems } from '../../shared/validation-problems.ts'
 import { refuseChatTurn } from '../chat-refusal.ts'
+import { toCommandError } from '../command-errors.ts'
 import { sendFrameInSlices } from '../frames/large-frames.ts'
 import { type RequestId, sendCommandRefusal } from '../jobs/command-replies.ts'
 import type { SocketChannel } from '../socket-channel.ts'
@@ -148,7 +148,7 @@ async function runHandler(
   try {
     await handler(message as never, connection)
   } catch (thrown) {
-    const error = toCallerError(thrown, connection.principal, connection.app.users.redactor)
+    const error = toCommandError(connection, thrown)
     logCommandFailure(connection, error, message)
     sendCommandError(connection, message, kind, error)
   }
@@ -169,7 +169,7 @@ async function runRpcHandler(
     await sendFrameInSlices(connection, { type: 'rpc_response', request_id, command, result })
     connection.subscriptions.beginAfterReply(result)
   } catch (thrown) {
-    const error = toCallerError(thrown, connection.principal, connection.app.users.redactor)
+    const error = toCommandError(connection, thrown)
     logCommandFailure(connection, error, message)
     sendRpcError(connection, message, error)
     // The result may still come, too late, or could not be sent.

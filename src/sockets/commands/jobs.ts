@@ -10,6 +10,7 @@ import { isTerminal, toSocketStatus } from '../../jobs/state-machine.ts'
 import { estimateContainerBytes, LARGE_RESPONSE_BYTES, runForReader } from '../../net/response-buffers.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 import { findStreamedValueProblems } from '../../workflows/param-validation.ts'
+import { toCommandError } from '../command-errors.ts'
 import { sendFrameInSlices } from '../frames/large-frames.ts'
 import { type ChangedOutput, listChangedOutputs } from '../jobs/changed-outputs.ts'
 import {
@@ -54,7 +55,7 @@ export const jobCommandHandlers: JobCommands = {
       await active.accepted()
     } catch (thrown) {
       // The job may be stored, so the client must not see its end.
-      const error = toServiceError(thrown)
+      const error = toCommandError(connection, thrown)
       if (error.code === 'OUTCOME_UNKNOWN') return refuseTemporarily(connection, row.id, request_id, error)
       return sendJobFailure(connection, row.id, row.workflow_id, error)
     }
@@ -76,7 +77,7 @@ export const jobCommandHandlers: JobCommands = {
       if (isTerminal(row.status)) await sendFrameInSlices(connection, await loadJobUpdate(row, app.runs, connection))
       else followers.follow(row, row.last_sequence, { detail: 'ending' })
     } catch (thrown) {
-      const error = toServiceError(thrown)
+      const error = toCommandError(connection, thrown)
       if (!isJobMissing(connection, job_id, error)) return refuseTemporarily(connection, job_id, request_id, error)
       sendCommandRefusal(connection, 'unknown_job', job_id, request_id)
       sendJobFailure(connection, job_id, workflow_id, error)
@@ -179,7 +180,7 @@ async function submitRun(
     app.transport.followed_jobs.requireCapacity(userShareKey(principal))
     return app.runs.jobs.submit(principal, submission)
   } catch (thrown) {
-    refuseRun(connection, { job_id, workflow_id }, request_id, toServiceError(thrown))
+    refuseRun(connection, { job_id, workflow_id }, request_id, toCommandError(connection, thrown))
     return null
   }
 }
@@ -209,7 +210,7 @@ async function reconnectOrRefuse(
   try {
     await reconnect(connection, id, after_sequence)
   } catch (thrown) {
-    const error = toServiceError(thrown)
+    const error = toCommandError(connection, thrown)
     if (isJobMissing(connection, id, error)) sendJobFailure(connection, id, workflow_id, error)
     else refuseTemporarily(connection, id, request_id, error)
   }

@@ -1,6 +1,7 @@
 // The command `resume_job`: sends a value to a job that waits for it.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
-import { type ServiceError, toServiceError } from '../../errors.ts'
+import type { ServiceError } from '../../errors.ts'
+import { toCommandError } from '../command-errors.ts'
 import { type CommandRefusalCode, createAck, refuseTemporarily, sendCommandRefusal } from '../jobs/command-replies.ts'
 import type { CommandConnection } from './command-connection.ts'
 
@@ -19,7 +20,7 @@ export const handleResumeJob: ResumeJobHandler = async ({ data, request_id }, co
     connection.send(createAck('The value is accepted.', row, request_id))
     if (!followers.isFollowing(job_id)) followers.follow(row, row.last_sequence)
   } catch (thrown) {
-    const error = toServiceError(thrown)
+    const error = toCommandError(connection, thrown)
     const refusal = refusalCodeOf(error, data)
     if (refusal === null) return refuseTemporarily(connection, job_id, request_id, error)
     const { code, problems, message } = error

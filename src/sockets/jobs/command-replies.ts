@@ -2,11 +2,12 @@
 
 import type { ErrorCode } from '../../../generated/errors.ts'
 import type { CommandRefusedError } from '../../../generated/types.ts'
-import { type Problem, type ServiceError, toServiceError } from '../../errors.ts'
+import type { Problem, ServiceError } from '../../errors.ts'
 import type { ActiveJob } from '../../jobs/active-job.ts'
 import { JobFrames } from '../../jobs/history/job-frames.ts'
 import type { JobInputs } from '../../jobs/run/job-inputs.ts'
 import { logFailure } from '../../log.ts'
+import { toCommandError } from '../command-errors.ts'
 import type { CommandConnection } from '../commands/command-connection.ts'
 
 export type RequestId = string | null | undefined
@@ -50,7 +51,7 @@ export function refuseTemporarily(
   request_id: RequestId,
   thrown: unknown,
 ): void {
-  const error = toServiceError(thrown)
+  const error = toCommandError(connection, thrown)
   logFailure(connection.app.log, error, { job_id }, 'a job command failed')
   sendCommandRefusal(connection, 'unavailable', job_id, request_id, { code: error.code, message: error.publicMessage })
 }
@@ -84,7 +85,7 @@ export function sendJobFailure(
   workflow_id: string | null,
   thrown: unknown,
 ): void {
-  const error = toServiceError(thrown)
+  const error = toCommandError(connection, thrown)
   logFailure(connection.app.log, error, { job_id }, 'a job command failed')
   connection.send(new JobFrames(job_id, workflow_id).failedCommand(error))
 }

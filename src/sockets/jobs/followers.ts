@@ -1,4 +1,5 @@
 // The jobs that a connection follows: a loop over the history of each, with the detail that the job was submitted with.
+import type { Principal } from '../../access/principal.ts'
 import type { AppContext } from '../../context.ts'
 import { userShareKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/tables/jobs.ts'
@@ -10,6 +11,7 @@ import { JobFrames } from '../../jobs/history/job-frames.ts'
 import type { JobOptions } from '../../jobs/service.ts'
 import { ChurnMap } from '../../shared/churn-map.ts'
 import { forEachSteps, type TimeSliceScheduler } from '../../shared/time-slices.ts'
+import { toCommandError } from '../command-errors.ts'
 import { AsyncMutex, type FrameSender, holdLazyEvent } from '../frames/large-frames.ts'
 import { StoredJobFrames } from './frames.ts'
 import { awaitHistoryRecovery } from './history-recovery.ts'
@@ -55,6 +57,7 @@ const STOPPED_AT_ONCE = 16
 /** The socket that sends the frames. */
 export interface SocketOutlet extends FrameSender {
   readonly app: AppContext
+  readonly principal: Principal
 }
 
 interface ClosingSocket extends Pick<FrameSender, 'closed' | 'reader'> {
@@ -146,9 +149,8 @@ export class JobFollowers {
 
   /** The rest of the history cannot be read, so the client gets a failed job. */
   #reportFailure({ id: job_id, workflow_id }: JobTable, thrown: unknown): void {
-    const { app } = this.#connection
-    const error = toServiceError(thrown)
-    app.log.error({ err: error.cause ?? error, job_id }, 'a follower failed')
+    const error = toCommandError(this.#connection, thrown)
+    this.#connection.app.log.error({ err: error.cause ?? error, job_id }, 'a follower failed')
     this.#connection.send(new JobFrames(job_id, workflow_id).failedCommand(error))
   }
 

@@ -1,6 +1,5 @@
 // The job subscriptions of a connection: all events of each job in order, from the client's position. They use the job's feed, so that no event is
 // lost or doubled between replay and live events.
-import type { Principal } from '../../access/principal.ts'
 import { userShareKey } from '../../db/owner-scope.ts'
 import { isDamagedDataError, ServiceError, toServiceError } from '../../errors.ts'
 import { LazyEvent } from '../../events/lazy-event.ts'
@@ -11,6 +10,7 @@ import {
   type JobEventItem,
 } from '../../jobs/history/event-serializer.ts'
 import { ChurnMap } from '../../shared/churn-map.ts'
+import { toCommandError } from '../command-errors.ts'
 import { AsyncMutex, holdLazyEvent } from '../frames/large-frames.ts'
 import { type SocketOutlet, stopOnClose } from './followers.ts'
 import { awaitHistoryRecovery } from './history-recovery.ts'
@@ -23,10 +23,6 @@ const TURN_MS = 5
 /** The fields of a job that a subscription keeps. The row has the whole result, and a client may be slow. */
 export type SubscribedJob = EventJobFields & { readonly key: number }
 
-interface SubscriberOutlet extends SocketOutlet {
-  readonly principal: Principal
-}
-
 interface PreparedSubscription {
   readonly job: SubscribedJob
   readonly after: number
@@ -35,7 +31,7 @@ interface PreparedSubscription {
 }
 
 export class JobSubscriptions {
-  readonly #connection: SubscriberOutlet
+  readonly #connection: SocketOutlet
   readonly #running = new ChurnMap<number, AbortController>()
   readonly #pumps = new Set<Promise<void>>()
   /** Subscriptions that begin when their reply is sent, by reply. Each has its place already. */
@@ -44,7 +40,7 @@ export class JobSubscriptions {
   #waiting: Promise<void> | null = null
   #turn_ends = 0
 
-  constructor(connection: SubscriberOutlet) {
+  constructor(connection: SocketOutlet) {
     this.#connection = connection
     stopOnClose(
       connection,
@@ -112,7 +108,7 @@ export class JobSubscriptions {
 
   /** Ends a failed subscription with an error frame: the client could not notice otherwise. */
   #reportFailure({ id: job_id }: SubscribedJob, thrown: unknown): void {
-    const { code, publicMessage: message, cause } = toServiceError(thrown)
+    const { code, publicMessage: message, cause } = toCommandError(this.#connection, thrown)
     this.#connection.app.log.error({ err: cause ?? thrown, job_id }, 'a subscription failed')
     this.#connection.send({ error: 'unavailable', code, message, job_id })
   }

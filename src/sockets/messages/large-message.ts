@@ -2,10 +2,10 @@
 import type { CommandInfo } from '../../../generated/messages.ts'
 import { userShareKey } from '../../db/owner-scope.ts'
 import { makeMeasuredSteps } from '../../engine/node-api/values/measure.ts'
-import { toServiceError } from '../../errors.ts'
 import { FrameDecodeError } from '../../payloads/frame-decoder.ts'
 import { parseJsonSteps } from '../../payloads/incremental-json-parser.ts'
 import { decodeMessagePackSteps } from '../../payloads/incremental-message-pack-decoder.ts'
+import { toCommandError } from '../command-errors.ts'
 import type { CommandConnection } from '../commands/command-connection.ts'
 import { acceptCommand, executeCommand, refuseUnreadableCommand } from '../commands/dispatch.ts'
 import type { SocketChannel } from '../socket-channel.ts'
@@ -56,7 +56,7 @@ async function reserveMemory(
   try {
     return await connection.app.transport.payloads.memory.take(owner, memory_bytes)
   } catch (error) {
-    refuseUnreadableCommand(connection, head, info, toServiceError(error))
+    refuseUnreadableCommand(connection, head, info, toCommandError(connection, error))
     return null
   }
 }
