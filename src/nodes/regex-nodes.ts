@@ -42,8 +42,12 @@ function compile(pattern: string, ignoreCase: boolean): Pattern {
   }
 }
 
-const compileExact = memoizeByText((pattern) => compile(pattern, false))
-const compileIgnoringCase = memoizeByText((pattern) => compile(pattern, true))
+/** In nanoseconds. What takes longer to compile may also take megabytes, such as `.{0,999}` twelve times. */
+const CHEAP_READING = 1_000_000
+
+const isCheap = (pattern: string) => costOfReading(pattern) <= CHEAP_READING
+const compileExact = memoizeByText((pattern) => compile(pattern, false), isCheap)
+const compileIgnoringCase = memoizeByText((pattern) => compile(pattern, true), isCheap)
 
 type SearchInputs = { text: string; pattern: string; ignore_case: boolean }
 

@@ -23,3 +23,12 @@ test('of long texts the last one alone is remembered, so that time does not tell
   assert.equal(parseFormula(formula)({}), 201)
   assert.equal(parseFormula('1 + 1'), parseFormula('1 + 1'))
 })
+
+test('of costly results the last one alone is remembered, however short their texts', () => {
+  const made: string[] = []
+  const find = memoizeByText(
+    (text) => made.push(text),
+    (text) => !text.startsWith('costly'),
+  )
+  assert.deepEqual(['costly', 'cheap', 'costly', 'cheap', 'costly too', 'costly'].map(find), [1, 2, 1, 2, 3, 4])
+})
