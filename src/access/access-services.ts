@@ -13,7 +13,7 @@ export interface AccessServices {
   readonly rate_limiter: RateLimiter
   /** Authenticates a request or an upgrade: gives its principal, or why the caller is refused. */
   readonly authenticate: Authenticator
-  /** Checks the credentials of open sockets and streams again. */
+  /** Checks the credentials of sockets and requests again while they are open. */
   readonly rechecker: CredentialRechecker
   readonly tokens: TokenServices
   /** Logs what authorized callers did, and which callers were refused. */

@@ -87,20 +87,22 @@ function resolveByOwnToken(
   tokens: TokenVerifiers,
   now: number,
 ): AuthVerdict | null | Promise<AuthVerdict | null> {
-  const final = (principal: Principal | null) =>
+  const toFinalVerdict = (principal: Principal | null) =>
     principal ? admitPrincipal(principal) : refuseCaller(INVALID_TOKEN, tokenRefusalCause(token, tokens, now))
   if (token.startsWith('nta_'))
-    return path === '/mcp' && transport === 'http' ? afterwards(tokens.mcpToken(token, now), final) : MISPLACED
+    return path === '/mcp' && transport === 'http'
+      ? thenOrNow(tokens.mcpToken(token, now), toFinalVerdict)
+      : MISPLACED_TOKEN
   if (token.startsWith('nda_'))
-    return path === '/ws' && transport === 'socket' ? final(tokens.appSession(token, now)) : MISPLACED
+    return path === '/ws' && transport === 'socket' ? toFinalVerdict(tokens.appSession(token, now)) : MISPLACED_TOKEN
   const found = token.startsWith('ntk_') ? tokens.accessToken(token, now) : tokens.delegatedToken(token, now)
-  return afterwards(found, (principal) => principal && admitPrincipal(principal))
+  return thenOrNow(found, (principal) => principal && admitPrincipal(principal))
 }
 
-const MISPLACED = refuseCaller(INVALID_TOKEN, 'token_rejected')
+const MISPLACED_TOKEN = refuseCaller(INVALID_TOKEN, 'token_rejected')
 
 /** Continues at once with a value that is there. */
-function afterwards<T, To>(value: T | Promise<T>, next: (value: T) => To): To | Promise<To> {
+function thenOrNow<T, To>(value: T | Promise<T>, next: (value: T) => To): To | Promise<To> {
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
@@ -143,7 +145,7 @@ function resolveByIdentity(
     return resolveByLocalTrust(facts, settings) ?? refuseCaller(rejected, rejectionCause(rejected, token, tokens, now))
   }
   const identified = tokens.identity(token, now, facts)
-  return afterwards(identified, verdictOf)
+  return thenOrNow(identified, verdictOf)
 }
 
 /** A token that the provider does not know may be an expired delegated token. */

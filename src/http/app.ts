@@ -168,8 +168,7 @@ function createPipeline(operation: OperationInfo, tools: PipelineTools): Request
       const valid = await validators.validate(operation, request)
       if (!isBodyForwarded(operation)) releaseBodyMemory(request)
       const { credential } = localsOf(response)
-      // The body may have taken its time.
-      if (operation.body === 'json') await credential?.confirm()
+      if (operation.body === 'json') await credential?.confirmAfterBody()
       const respond = (deadline?: AbortSignal) => handle(valid, new HandlerContext(context, response, deadline))
       const reply = await (hasTimeLimit(operation) ? withRequestTimeout(respond) : respond())
       const logBodyError = (error: Error) => {

@@ -17,7 +17,7 @@ export interface Scene extends AsyncDisposable {
   ask(token: string): Promise<IdentityVerdict>
   /** As `ask`, for a caller at a non-loopback address. */
   askFrom(peer: string, token: string): Promise<IdentityVerdict>
-  /** As `askFrom`, for a socket or stream that is open. */
+  /** As `askFrom`, for a socket or request that is open. */
   recheckFrom(peer: string, token: string): Promise<IdentityVerdict>
   /** A token issued now by the test's clock. */
   token(claims: TokenClaims): Promise<string>

@@ -60,6 +60,30 @@ describe('an opaque token', () => {
     assert.equal(at.idp.requests.user, 1)
   })
 
+  test('is looked up once for all concurrent rechecks, of open uploads for example', async () => {
+    await using at = await scene()
+    const token = at.idp.opaque({ id: 'bob' })
+    const release = at.idp.hold()
+    const rechecks = Array.from({ length: 100 }, () => at.recheckFrom('198.51.100.0', token))
+    await until('the question', () => at.idp.requests.user > 0)
+    rechecks.push(at.recheckFrom('198.51.100.0', token), at.ask(token))
+    release()
+    for (const found of await Promise.all(rechecks)) assert.equal(told(found), 'user bob')
+    assert.equal(at.idp.requests.user, 1)
+  })
+
+  test('of an open socket is looked up though a request with it is refused by the limit at this moment', async () => {
+    await using at = await scene()
+    const release = at.idp.hold()
+    const flood = Array.from({ length: 16 }, (_, n) => at.askFrom('198.51.100.0', `made-up-${n}`))
+    const recheck = at.recheckFrom('198.51.100.0', 'revoked')
+    assert.equal(told(await at.askFrom('198.51.100.0', 'revoked')), 'unavailable')
+    await until('the questions', () => at.idp.requests.user === 17)
+    release()
+    assert.equal(told(await recheck), 'Invalid token')
+    await Promise.all(flood)
+  })
+
   test('is refused while 128 others wait', async () => {
     await using at = await scene()
     const tokens = Array.from({ length: 200 }, (_, n) => at.idp.opaque({ id: `user-${n}` }))

@@ -115,6 +115,25 @@ for (const [when, rest, settings] of [
     })
   })
 
+test('a request whose body arrives with its head is authenticated once', async (t) => {
+  await using server = await startServer()
+  const { headers } = await mint(server)
+  const check = t.mock.method(server.context.access.rechecker, 'check')
+  const { status } = await call(server, 'POST', '/api/workflows', { body: greeting(), headers })
+  assert.deepEqual([status, check.mock.callCount()], [201, 0])
+  const outgoing = send(`${server.url}/api/workflows`, {
+    method: 'POST',
+    headers: { ...headers, 'Content-Type': 'application/json' },
+  })
+  const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>
+  outgoing.flushHeaders()
+  await underWay(server)
+  outgoing.end(JSON.stringify(greeting()))
+  const [incoming] = await answered
+  incoming.resume()
+  assert.deepEqual([incoming.statusCode, check.mock.callCount()], [201, 1])
+})
+
 test('the refusal of a request under way is in the audit log', async () => {
   const lines: string[] = []
   const log = createLog('info', undefined, { write: (line) => lines.push(line) })

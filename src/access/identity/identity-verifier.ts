@@ -87,12 +87,15 @@ export function createIdentityVerifier(
     return lookup
   }
   const rechecks = new RecheckQueue()
-  /** Only the recheck waits for its place. A request with the same token joins the lookup once it has begun. */
+  /** Only the recheck waits for its place. Requests and rechecks with the same token join a lookup that has begun. */
   const recheck = async (token: string, digest: string, caller: CallerFacts): Promise<IdentityVerdict> => {
     await rechecks.acquire()
     try {
       const now = platform.now()
-      return cache.get(digest, now) ?? (await startLookUp(token, digest, now, caller))
+      const known = cache.get(digest, now) ?? (await pendingLookups.get(digest))
+      // The lookup of a request may have been refused by the quota of its caller, which does not hold for rechecks.
+      if (known && !('unavailable' in known)) return known
+      return await (pendingLookups.get(digest) ?? startLookUp(token, digest, now, caller))
     } finally {
       rechecks.release()
     }

@@ -7,7 +7,7 @@ const MAX_OPEN = 128
 const MAX_OPEN_PER_CALLER = 16
 
 /**
- * Rechecks of open sockets and streams that are open at once, besides the lookups of callers. Further rechecks wait: a refused recheck keeps the
+ * Rechecks of sockets and requests that are open at once, besides the lookups of callers. Further rechecks wait: a refused recheck keeps the
  * credential, so callers with full quotas could keep revoked ones.
  */
 const MAX_OPEN_RECHECKS = 64

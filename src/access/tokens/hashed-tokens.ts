@@ -53,9 +53,9 @@ export class HashedTokenStore<Kept extends HashedToken> {
   verify(token: string, now: number): Kept | null | Promise<Kept | null> {
     const { id, secret } = this.#parse(token) ?? {}
     if (id === undefined || secret === undefined) return null
-    const matching = (kept: Kept | null) => ifValid(ifSecretMatches(kept, secret), now)
+    const toValidMatch = (kept: Kept | null) => ifValid(ifSecretMatches(kept, secret), now)
     const cached = this.#cache.get(id)
-    return cached ? matching(cached) : this.#loadOnce(id).then(matching)
+    return cached ? toValidMatch(cached) : this.#loadOnce(id).then(toValidMatch)
   }
 
   /** Whether a token that is not valid at `now` was valid before. Reads the cache only. */

@@ -83,7 +83,7 @@ export class HandlerContext implements RequestContext {
   }
 
   whileAuthenticated<T>(work: Promise<T>, headers: Readonly<Record<string, string>> = {}): Promise<T> {
-    return localsOf(this.#response).credential?.during(work, headers) ?? work
+    return localsOf(this.#response).credential?.whileValid(work, headers) ?? work
   }
 }
 

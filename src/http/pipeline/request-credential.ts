@@ -21,6 +21,8 @@ export class RequestCredential {
   readonly #principal: Principal
   readonly #listeners: ((error: ServiceError) => void)[] = []
   #refusal: UnauthorizedRefusal | null = null
+  /** Whether the body was incomplete at the end of the turn of the event loop in which authentication ended. */
+  #isBodyLate = false
   #isReplying = false
   #isTakenOver = false
 
@@ -29,6 +31,10 @@ export class RequestCredential {
     this.#response = response
     this.#facts = facts
     this.#principal = principal
+    // A body that arrives together with the head is parsed after it, in the same turn of the event loop.
+    setImmediate(() => {
+      this.#isBodyLate = !response.req.complete
+    })
     const forget = rechecker.watch(facts, principal, { onEnded: (refusal) => this.#end(refusal) })
     if (response.closed) forget()
     else onResponseClose(response, forget)
@@ -68,8 +74,16 @@ export class RequestCredential {
     throw credentialEndedError(headers)
   }
 
-  /** Waits for `work` as long as the credential is valid, and checks it at the end. @throws AUTHENTICATION_REQUIRED with `headers` */
-  async during<T>(work: Promise<T>, headers: Headers): Promise<T> {
+  /** Checks the credential once more if part of the body arrived after authentication. @throws AUTHENTICATION_REQUIRED */
+  async confirmAfterBody(): Promise<void> {
+    if (this.#refusal || this.#isBodyLate) await this.confirm()
+  }
+
+  /**
+   * Waits for `work` as long as the credential is valid, and checks the credential once `work` is done.
+   * @throws AUTHENTICATION_REQUIRED with `headers`
+   */
+  async whileValid<T>(work: Promise<T>, headers: Headers): Promise<T> {
     const ended = new Promise<never>((_resolve, reject) => this.onEnd(() => reject(credentialEndedError(headers))))
     const result = await Promise.race([work, ended])
     await this.confirm(headers)
