@@ -72,7 +72,7 @@ function createJobService(foundation: Foundation, parts: RunParts, services: Job
     budget: (paid) => billing.budgets.createJobHold(() => paid(LIMIT_CURRENCY)),
     onEnded: registerJobEndMetrics(metrics),
     cipher: vault.cipher('journal'),
-    request_digests: new RequestDigests(store.read((tx) => readRequestKeys(tx, vault))),
+    request_digests: new RequestDigests(store.read((tx) => readRequestKeys(tx, vault, log))),
     spilled,
     publisherOf: (owner) =>
       createOutputPublisher(redactor.forOwner(ownerScopeKey(owner)), {

@@ -1,5 +1,6 @@
 // The keys of the stored hashes of requests. Each master key has one. A change of the master key keeps those of former keys, encrypted under the new one,
 // so that requests from before the change are still recognized.
+import type { Log } from '../log.ts'
 import { readKeyId, type Vault, VaultError } from '../vault/vault.ts'
 import { readMetaValue, writeMetaValue } from './database-metadata.ts'
 import type { Tx } from './store.ts'
@@ -17,12 +18,12 @@ interface StoredRequestKey {
 }
 
 const META_NAME = 'former_request_keys'
-/** Older ones are dropped: no job is kept for so many changes. */
+/** Older keys are dropped: no job is kept for so many changes of the master key. */
 const MAX_FORMER_KEYS = 20
 
 /** A former key that cannot be decrypted is left out. */
-export function readRequestKeys(tx: Tx, vault: Vault): RequestKeys {
-  const former = openFormerKeys(tx, [vault])
+export function readRequestKeys(tx: Tx, vault: Vault, log: Pick<Log, 'warn'>): RequestKeys {
+  const former = openFormerKeys(tx, [vault], log)
   return { present: vault.key_id, keys: new Map([...former, [vault.key_id, deriveRequestKey(vault)]]) }
 }
 
@@ -45,14 +46,33 @@ function deriveRequestKey(vault: Vault): Uint8Array {
 }
 
 /** The former keys that one of the vaults can decrypt, the oldest first. */
-function openFormerKeys(tx: Tx, vaults: readonly Vault[]): Map<string, Uint8Array> {
-  const stored = JSON.parse(readMetaValue(tx, META_NAME) ?? '[]') as StoredRequestKey[]
+function openFormerKeys(tx: Tx, vaults: readonly Vault[], log?: Pick<Log, 'warn'>): Map<string, Uint8Array> {
+  const stored = parseStoredKeys(readMetaValue(tx, META_NAME) ?? '[]')
+  if (!stored)
+    log?.warn(
+      'the former request keys in the database are unreadable: hashes of requests under them cannot be compared',
+    )
   const former = new Map<string, Uint8Array>()
-  for (const { key_id, body } of stored) {
+  for (const { key_id, body } of stored ?? []) {
     const key = openKey(key_id, Buffer.from(body, 'base64'), vaults)
     if (key) former.set(key_id, key)
   }
   return former
+}
+
+/** Null if the text is malformed: its keys are lost. */
+function parseStoredKeys(text: string): StoredRequestKey[] | null {
+  try {
+    const stored: unknown = JSON.parse(text)
+    return Array.isArray(stored) && stored.every(isStoredKey) ? stored : null
+  } catch {
+    return null
+  }
+}
+
+function isStoredKey(value: unknown): value is StoredRequestKey {
+  const { key_id, body } = (value ?? {}) as Partial<Record<keyof StoredRequestKey, unknown>>
+  return typeof key_id === 'string' && typeof body === 'string'
 }
 
 function openKey(key_id: string, body: Uint8Array, vaults: readonly Vault[]): Uint8Array | null {

@@ -8,6 +8,7 @@ import Database from 'better-sqlite3'
 import { rotateMasterKey } from '../../src/cli/master-key-rotation.ts'
 import { Store } from '../../src/db/store.ts'
 import { hashRequest } from '../../src/jobs/submission/new-job.ts'
+import { createLog, type Log } from '../../src/log.ts'
 import { refreshChecksums, withoutTriggers } from '../helpers/checksums.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { coded, OWNER, plain, startGated, submission } from './kit.ts'
@@ -26,8 +27,8 @@ async function inFolder(run: (folder: string, ids: readonly string[]) => Promise
   }
 }
 
-async function submitBoth(data_dir: string): Promise<string[]> {
-  await using server = await startGated({ data_dir })
+async function submitBoth(data_dir: string, log?: Log): Promise<string[]> {
+  await using server = await startGated({ data_dir, ...(log && { log }) })
   const { jobs } = server.context.runs
   const submitted = [jobs.submit(OWNER, keyed()), jobs.submit(OWNER, named())]
   for (const { active } of submitted) await active?.settled()
@@ -102,4 +103,18 @@ describe('the stored hash of a request', () => {
       await using server = await startGated({ data_dir: folder })
       assert.equal(server.context.runs.jobs.submit(OWNER, keyed({ name: 'other' })).row.id, ids[0])
     }))
+
+  for (const malformed of ['[{', '{}', '[null]', '[{"key_id":"k","body":1}]'])
+    test(`under a lost key, where the list of keys is ${malformed}, gives the job of the first request`, () =>
+      inFolder(async (folder, ids) => {
+        await rotate(folder)
+        inDatabase(folder, (db) => {
+          db.prepare("update meta set value = ? where name = 'former_request_keys'").run(malformed)
+          refreshChecksums(db)
+        })
+        const lines: string[] = []
+        const log = createLog('info', undefined, { write: (line) => lines.push(line) })
+        assert.deepEqual(await submitBoth(folder, log), ids)
+        assert.equal(lines.filter((line) => line.includes('former request keys')).length, 1)
+      }))
 })
