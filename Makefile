@@ -79,7 +79,7 @@ coverage: $(INSTALLED) ## run the tests and tell what of src/ they reach, line b
 	$(NODE) node_modules/c8/bin/c8.js --include 'src/**' --exclude 'src/web/**' --temp-directory .cache/coverage \
 		--reporter text-summary --reporter html $(NODE) --test --test-concurrency=2 $(TESTS)
 
-test-long: $(INSTALLED) ## the tests with their full counts, and those of the next three targets
+test-long: $(INSTALLED) ## the tests with their full counts, and those of the next four targets
 	SVC_TEST_BOUNDS=1 SVC_TEST_SCALE=100 $(NODE) --test --test-concurrency=2 $(TESTS) $(LONG_TESTS)
 
 test-bounds: $(INSTALLED) ## the tests that take bounds at their real size, which the other targets skip

@@ -1,5 +1,5 @@
-// Graphs by owner and content: src/workflows/graph-key.ts makes their keys. The text of a large graph is split into parts that are written before its row, each in its own transaction: a single transaction
-// would block all other writes.
+// Graphs by owner and content: src/workflows/graph-key.ts makes their keys. The text of a large graph is split into parts that are written before its
+// row, each in its own transaction: a single transaction would block all other writes.
 import { sql } from 'kysely'
 import { chunkText } from '../shared/text-chunks.ts'
 import { DamagedRowError } from './integrity/damaged-row.ts'

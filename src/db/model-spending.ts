@@ -1,5 +1,4 @@
 // The cost of model calls, summed by day (UTC), owner, model and currency.
-
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 import type { ModelSpendingTable } from './tables/users.ts'

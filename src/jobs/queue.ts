@@ -1,5 +1,5 @@
 // The queue decides which jobs run and which wait. Limits hold over all jobs, per user and per workflow; within them the first job comes first. Users share
-// the places of waiting jobs. A user is told the position among the own jobs alone, since it would tell how many jobs of others wait.
+// the places of waiting jobs. A position counts the user's own jobs alone: a position among all jobs would tell how many jobs of others wait.
 import { ServiceError } from '../errors.ts'
 import { isWithinFairShare } from '../shared/fair-share.ts'
 import { PositionAnnouncer, type PositionedJob } from './queue-positions.ts'

@@ -64,7 +64,7 @@ const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './schema-worker.ts' : 
 
 /**
  * A thread with schemas of users has no secrets of the environment: only the folder of compiled sources, with which it starts in half of the processor
- * time. The name of the running Node is the last part of its path.
+ * time. Node appends a folder for its version, so the parent is passed on.
  */
 const COMPILED_SOURCES = getCompileCacheDir()
 

@@ -1,6 +1,8 @@
 // Untrusted schemas: which are usable, what is reported about values, and that no schema exceeds its limits.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { describe, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { findSchemaProblem, SCHEMA_THREAD_OPTIONS, SchemaValidator } from '../../src/sandbox/schema-validator.ts'
 import { isSimpleSchema } from '../../src/sandbox/simple-schema.ts'
 
@@ -31,13 +33,20 @@ const NOT_KNOWN: Record<string, unknown>[] = [
   { additionalProperties: { type: 'x' } },
 ]
 
-test('a thread for schemas of users has no environment but the name of a cache', () => {
-  const { env } = SCHEMA_THREAD_OPTIONS
-  assert.ok(typeof env === 'object')
-  assert.deepEqual(
-    Object.keys(env).filter((name) => name !== 'NODE_COMPILE_CACHE'),
-    [],
-  )
+test('a thread for schemas of users has no environment but the name of a cache', async () => {
+  process.env.SVC_TEST_PLANTED = 'secret'
+  const code = `require('node:worker_threads').parentPort.postMessage(Object.keys(process.env))`
+  const worker = new Worker(code, { ...SCHEMA_THREAD_OPTIONS, eval: true })
+  try {
+    const [names] = (await once(worker, 'message')) as [string[]]
+    assert.deepEqual(
+      names.filter((name) => name !== 'NODE_COMPILE_CACHE'),
+      [],
+    )
+  } finally {
+    delete process.env.SVC_TEST_PLANTED
+    await worker.terminate()
+  }
 })
 
 describe('a value', () => {

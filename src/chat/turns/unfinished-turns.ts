@@ -1,6 +1,5 @@
 // Stores turns that an earlier process left unfinished as interrupted, each by itself. A full disk or a damaged thread
 // must not stop the server from starting or from serving other threads.
-
 import type { Store } from '../../db/store.ts'
 import type { ThreadTable, TurnTable } from '../../db/tables/chat.ts'
 import { findThreadByKey, findTurn, listUnfinishedTurns } from '../../db/threads.ts'

@@ -27,7 +27,10 @@ export interface JobTable {
   graph_sha256: string
   name: string | null
   status: StoredStatus
-  /** If the client chose the id: a keyed hash of the normalized request, to tell a repeated submission from a different request. In rows of earlier versions its SHA-256. */
+  /**
+   * If the client chose the id: a keyed hash of the normalized request, to tell a repeated submission from a different request. In rows of earlier
+   * versions its SHA-256.
+   */
   request_sha256: string | null
   options: string
   attempt: number

@@ -1,6 +1,5 @@
 // Writes one active job: its row, events, journal and further rows. All changes of one turn of the event loop share a transaction. Large values go to
 // files first, between two turns: the changes before that are committed after it, later changes with the next commit.
-
 import type { Tx } from '../../db/store.ts'
 import type { JobTable } from '../../db/tables/jobs.ts'
 import { isDamagedDataError, type ServiceError } from '../../errors.ts'
