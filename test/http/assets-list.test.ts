@@ -14,7 +14,7 @@ import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import type { Store } from '../../src/db/store.ts'
 import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { takesLess } from '../helpers/patience.ts'
-import { atRealSize, scaled } from '../helpers/scale.ts'
+import { scaled } from '../helpers/scale.ts'
 import { openStore, type TestStore } from '../helpers/store.ts'
 import { type People, type Person, startPeople } from './assets-kit.ts'
 
@@ -280,7 +280,7 @@ describe('the query for a page of assets', () => {
     return { ids, pages }
   }
 
-  test('is fast for common, rare and foreign assets', { skip: atRealSize }, async () => {
+  test('is fast for common, rare and foreign assets', async () => {
     const { store } = opened
     await filled(store)
     const counts: [OwnerScope, Partial<AssetFilter>, number][] = [
