@@ -30,6 +30,7 @@ export interface OwnerResources {
   readonly tools?: ToolAccess
   /** Absent: no secrets are known. */
   redact?(text: string): string
+  redactTexts?(texts: readonly string[]): Promise<readonly string[]>
 }
 
 export interface NodeServiceFactory extends AsyncDisposable {
@@ -61,7 +62,7 @@ export function createNodeServiceFactory(
     httpFor: (owner) => http.forOwner(owner),
     media,
     workers: { compute, sandbox },
-    forOwner: ({ owner = noServices.owner, secret, billing, redact = noServices.redact, ...owned }) => ({
+    forOwner: ({ owner = noServices.owner, secret, billing, ...owned }) => ({
       owner,
       assets: owned.assets ?? noServices.assets,
       models: models.accessFor(billing),
@@ -72,7 +73,8 @@ export function createNodeServiceFactory(
       http: http.forOwner(owner),
       tools: owned.tools ?? noServices.tools,
       secret: async (name) => secret(name),
-      redact,
+      redact: owned.redact ?? noServices.redact,
+      redactTexts: owned.redactTexts ?? noServices.redactTexts,
     }),
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]()

@@ -115,6 +115,7 @@ function createServiceLookup(
       vectors: new RedactedVectors({ vectors, redactor: own_redactor, slices: vector_slices, user }),
       tools: createToolAccess({ registry, workflow: createWorkflowLookup(workflows, job, registry) }),
       redact: (text) => own_redactor.text(text),
+      redactTexts: (texts) => vector_slices.run(user, own_redactor.valueSteps(texts)),
     })
   }
 }

@@ -41,10 +41,6 @@ export class RedactedVectors implements VectorAccess {
     return this.#vectors.list()
   }
 
-  async redactTexts(texts: readonly string[]): Promise<readonly string[]> {
-    return await this.#run(this.#redactor.valueSteps(texts))
-  }
-
   async put(name: string, entries: readonly VectorEntry[], model: string | null, signal: AbortSignal): Promise<void> {
     const redacted = await this.#run(mapEntriesSteps(entries, this.#redactor))
     const shown_model = model && this.#redactor.text(model)

@@ -78,11 +78,6 @@ export class VectorStore implements VectorAccess {
     return this.#store.read((tx) => rows.listVectorIndexes(tx, this.#owner)).map(toVectorIndex)
   }
 
-  /** Stores all texts as they are: see `RedactedVectors`. */
-  async redactTexts(texts: readonly string[]): Promise<readonly string[]> {
-    return texts
-  }
-
   async put(name: string, entries: readonly VectorEntry[], model: string | null, signal: AbortSignal): Promise<void> {
     validateIndexName(name)
     validateModelName(model)

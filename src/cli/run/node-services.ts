@@ -39,7 +39,6 @@ export async function openRunVectors(data_dir: string | null): Promise<RunVector
     access: {
       info: async (index) => (await vectors()).info(index),
       list: async () => (await vectors()).list(),
-      redactTexts: async (texts) => (await vectors()).redactTexts(texts),
       put: async (...given) => (await vectors()).put(...given),
       search: async (query) => (await vectors()).search(query),
       remove: async (...given) => (await vectors()).remove(...given),

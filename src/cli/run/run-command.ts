@@ -164,6 +164,7 @@ async function executeRun(
     vectors,
     tools: createRunToolAccess(called, builtinRegistry),
     redact: (text) => redactor.text(text),
+    redactTexts: async (texts) => texts.map((text) => redactor.text(text)),
   })
   const look = () => discoverModelServers(providers, { client }, signal)
   const own = withTerminalModelErrors(services.models, providers)

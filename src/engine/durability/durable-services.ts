@@ -23,6 +23,7 @@ export class DurableServices implements NodeServices {
   readonly tools: NodeServices['tools']
   readonly secret: NodeServices['secret']
   readonly redact: NodeServices['redact']
+  readonly redactTexts: NodeServices['redactTexts']
   readonly #services: NodeServices
   readonly #journal: Journal
   readonly #state: RunState
@@ -41,6 +42,7 @@ export class DurableServices implements NodeServices {
     this.tools = services.tools
     this.secret = services.secret
     this.redact = services.redact
+    this.redactTexts = services.redactTexts
     this.#services = services
     this.#journal = journal
     this.#state = state
@@ -112,7 +114,6 @@ function wrapVectors(vectors: VectorAccess, sendWhenDurable: SendWhenDurable): V
     remove: (index, which, signal) => sendWhenDurable(() => vectors.remove(index, which, signal)),
     info: (index) => vectors.info(index),
     list: () => vectors.list(),
-    redactTexts: (texts) => vectors.redactTexts(texts),
     search: (query) => vectors.search(query),
   }
 }

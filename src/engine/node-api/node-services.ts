@@ -24,4 +24,6 @@ export interface NodeServices {
   secret(name: string): Promise<string | null>
   /** Replaces all known secrets of the run's user in a text. Must be called before the text is cut. */
   redact(text: string): string
+  /** As `redact`, for many or large texts: in short steps. */
+  redactTexts(texts: readonly string[]): Promise<readonly string[]>
 }

@@ -70,7 +70,8 @@ export async function indexVectors(inputs: IndexInputs, context: NodeContext): P
       problem.message,
       problem.property === 'vectors' && problem.code === 'out_of_range' ? 'too_large' : 'bad_input',
     )
-  const texts = await context.services.vectors.redactTexts(inputs.texts)
+  // Vectors and ids are made of the texts as they are stored, so that they reveal no secret either.
+  const texts = await context.services.redactTexts(inputs.texts)
   const made = inputs.vectors.length === 0 && texts.length > 0 ? await embedTexts(texts, inputs, context) : null
   const by = model === '' ? null : ((made?.usage.model as string | undefined) ?? model)
   const ids = await writeEntries({ ...inputs, texts, vectors: made?.vectors ?? inputs.vectors }, by, context)

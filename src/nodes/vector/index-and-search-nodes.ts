@@ -38,7 +38,7 @@ async function searchVectors(inputs: SearchInputs, context: NodeContext): Promis
     )
   const made = inputs.vector
     ? null
-    : await embedTexts(await services.vectors.redactTexts([query]), { model, dimensions }, context)
+    : await embedTexts(await services.redactTexts([query]), { model, dimensions }, context)
   const vector = inputs.vector ?? made!.vectors[0]!
   const by = made ? (made.usage.model as string) : model === '' ? null : model
   const held = (bytes: number) => context.hold(bytes)

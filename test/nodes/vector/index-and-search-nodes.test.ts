@@ -53,13 +53,10 @@ describe('vector.Index and vector.Search', () => {
 
   test('make vectors and ids of the texts as they are stored', () =>
     withVectors(async (_fire, provider, lent) => {
-      const vectors: VectorAccess = {
-        ...noServices.vectors,
-        redactTexts: async (texts) => texts.map((text) => text.replaceAll('hidden', '***')),
-        put: async () => {},
-      }
+      const vectors: VectorAccess = { ...noServices.vectors, put: async () => {} }
+      const redactTexts = async (texts: readonly string[]) => texts.map((text) => text.replaceAll('hidden', '***'))
       const fire = (text: string) =>
-        fired('vector.Index', { index: 'i', texts: [text], model: 'small' }, { ...lent, vectors })
+        fired('vector.Index', { index: 'i', texts: [text], model: 'small' }, { ...lent, vectors, redactTexts })
       const [hidden, shown] = [await fire('hidden a'), await fire('*** a')]
       assert.deepEqual(hidden.outputs.ids, shown.outputs.ids)
       assert.deepEqual(

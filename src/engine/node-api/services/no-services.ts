@@ -28,7 +28,6 @@ export const noServices: NodeServices = {
   vectors: {
     info: rejectVectors,
     list: rejectVectors,
-    redactTexts: async (texts) => texts,
     put: rejectVectors,
     search: rejectVectors,
     remove: rejectVectors,
@@ -40,4 +39,5 @@ export const noServices: NodeServices = {
   tools: { workflow: reject('workflow'), node: refuseTools, restore: refuseTools, isNode: () => false },
   secret: async () => null,
   redact: (text) => text,
+  redactTexts: async (texts) => texts,
 }

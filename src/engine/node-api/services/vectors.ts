@@ -54,8 +54,6 @@ export interface VectorAccess {
   info(index: string): Promise<VectorIndex | null>
   /** Sorted by name. */
   list(): Promise<readonly VectorIndex[]>
-  /** The texts without known secrets, as `put` stores them. Vectors and ids are made of these, so that they reveal no secret either. */
-  redactTexts(texts: readonly string[]): Promise<readonly string[]>
   /** Creates the index if needed. An entry replaces the entry with its id. After a failure, entries written before it remain. */
   put(index: string, entries: readonly VectorEntry[], model: string | null, signal: AbortSignal): Promise<void>
   /** The nearest first; of equal scores, the oldest. */
