@@ -29,7 +29,7 @@ export interface ModelCalls extends Pick<ModelServices, 'providers' | 'model_lis
 
 /** The ledger outlives the calls, whose costs it records. */
 export function composeModelCalls(foundation: Foundation, { store }: Storage): ModelCalls {
-  const { config, overrides, platform, log, own_requests, stack } = foundation
+  const { config, overrides, platform, redactor, log, own_requests, stack } = foundation
   const { slices } = foundation.schedulers
   const ledger = stack.use(new SpendingLedger({ store, platform, log }))
   const client = new UpstreamClient({}, own_requests)
@@ -38,8 +38,16 @@ export function composeModelCalls(foundation: Foundation, { store }: Storage): M
   stack.use(client)
   const unreadable = ({ name: provider, left_out }: Provider) =>
     log.warn({ provider, left_out }, 'a model list has unreadable entries: they are skipped')
+  const redactMessage = (owner: string | null, message: string) =>
+    (owner === null ? redactor : redactor.forOwner(owner)).foreignMessage(message)
   const model_lists = new ModelListCache({ now: () => platform.now(), slices, unreadable })
-  return { client, ledger, providers, model_lists, calls: new ModelService({ providers, model_lists, slices }) }
+  return {
+    client,
+    ledger,
+    providers,
+    model_lists,
+    calls: new ModelService({ providers, model_lists, slices, redactMessage }),
+  }
 }
 
 export interface Billing extends Pick<ModelServices, 'billingOf'> {

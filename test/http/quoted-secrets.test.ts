@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { asking, post, startGateway } from '../completions/kit.ts'
+import { graph, node } from '../engine/kit.ts'
 import { startAnthropic } from '../helpers/anthropic-upstream.ts'
 import { startGoogle } from '../helpers/google-upstream.ts'
 import { call } from '../helpers/http.ts'
@@ -57,6 +58,20 @@ describe('an error of a model server', () => {
         assert.match(JSON.stringify(reply.error), /\[redacted\]/)
         showsNone(JSON.stringify(client.frames), secret)
       })
+
+  for (const [what, answer] of Object.entries(refusals))
+    test(`hides another secret of the operator in a job: ${what}`, async () => {
+      await using gateway = await gatewayThat(answer, OTHER)
+      await using client = await connect(gateway.server)
+      const ask = node('ask', 'chat.Complete', { model: 'up/m', prompt: 'x' })
+      client.command('run_job', { graph: graph([ask], []) })
+      const { job_id } = await client.next({ type: 'job_update', status: 'failed' })
+      const stored = await call(gateway.server, 'GET', `/api/jobs/${job_id}`)
+      for (const text of [JSON.stringify(client.frames), stored.text]) {
+        assert.match(text, /\[redacted\]/)
+        showsNone(text, OTHER)
+      }
+    })
 
   test("hides the operator's key from a caller with an own key", async () => {
     const key = environment.SVC_SECRET_UP_API_KEY

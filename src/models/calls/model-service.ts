@@ -40,6 +40,8 @@ export interface ModelServiceParts {
   readonly idle_timeout_ms?: number
   /** The time slices in which long requests are written. */
   readonly slices?: Pick<TimeSliceScheduler, 'run'>
+  /** Replaces secrets in messages of model servers to nodes of this owner; null: no owner. */
+  redactMessage?(owner: string | null, message: string): string
 }
 
 export interface ModelCallOptions {
@@ -57,35 +59,39 @@ export class ModelService {
   readonly #model_lists: ModelListCache
   readonly #idle_timeout_ms: number
   readonly #slices: Pick<TimeSliceScheduler, 'run'>
+  readonly #redactMessage: NonNullable<ModelServiceParts['redactMessage']>
 
   constructor({
     providers,
     model_lists,
     idle_timeout_ms = IDLE_TIMEOUT_MS,
     slices = new TimeSliceScheduler(),
+    redactMessage = (_owner, message) => message,
   }: ModelServiceParts) {
     this.#providers = providers
     this.#model_lists = model_lists
     this.#idle_timeout_ms = idle_timeout_ms
     this.#slices = slices
+    this.#redactMessage = redactMessage
   }
 
   /** Access to models for the nodes of one owner's workflows. */
   accessFor(billing: BillingContext): ModelAccess {
+    const redact = (message: string) => this.#redactMessage(billing.owner, message)
     return {
-      complete: ({ body, ...calling }) => convertToNodeErrors(this.#complete(body, billing, calling)),
+      complete: ({ body, ...calling }) => convertToNodeErrors(this.#complete(body, billing, calling), redact),
       embed: async (request) => {
         try {
           return await this.embed(request, billing)
         } catch (error) {
-          throw toNodeError(error)
+          throw toNodeError(error, redact)
         }
       },
       capabilities: async (id, signal) => {
         try {
           return (await this.find(id, billing, signal)).model.capabilities ?? []
         } catch (error) {
-          throw toNodeError(error)
+          throw toNodeError(error, redact)
         }
       },
     }

@@ -15,20 +15,26 @@ const NODE_CODES_BY_FAULT: Readonly<Record<ProviderFault, string>> = {
   unavailable: 'model_unavailable',
 }
 
+/** Replaces secrets that a model server quotes. */
+export type RedactMessage = (message: string) => string
+
+const UNCHANGED: RedactMessage = (message) => message
+
 /** Converts a ProviderError to a NodeError; other errors stay as they are. */
-export function toNodeError(error: unknown): unknown {
+export function toNodeError(error: unknown, redact = UNCHANGED): unknown {
   return error instanceof ProviderError
-    ? new NodeError(error.message, NODE_CODES_BY_FAULT[error.fault], { cause: error.cause ?? error })
+    ? new NodeError(redact(error.message), NODE_CODES_BY_FAULT[error.fault], { cause: error.cause ?? error })
     : error
 }
 
 /** Passes the parts on and converts a ProviderError to a NodeError. */
 export async function* convertToNodeErrors<Part>(
   parts: AsyncGenerator<Part, void, void>,
+  redact: RedactMessage,
 ): AsyncGenerator<Part, void, void> {
   try {
     yield* parts
   } catch (error) {
-    throw toNodeError(error)
+    throw toNodeError(error, redact)
   }
 }
