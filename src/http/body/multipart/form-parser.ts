@@ -120,8 +120,11 @@ export class FormParser {
       return this.fail(error as ServiceError)
     }
     if (this.#fileBytes > largest) this.fail(fileTooLargeError(largest))
-    else if (this.#received - this.#fileBytes - this.#parts.pending > max_envelope_bytes)
-      this.fail(envelopeTooLargeError(max_envelope_bytes))
+    else if (this.#isEnvelopeTooLarge) this.fail(envelopeTooLargeError(max_envelope_bytes))
+  }
+
+  get #isEnvelopeTooLarge(): boolean {
+    return this.#received - this.#fileBytes - this.#parts.pending > this.#limits.max_envelope_bytes
   }
 
   readonly #onEnd = (): void => {
@@ -164,6 +167,8 @@ export class FormParser {
   }
 
   #beginFile(head: PartHead): void {
+    // The file may begin in the chunk that exceeds the limit.
+    if (this.#isEnvelopeTooLarge) throw envelopeTooLargeError(this.#limits.max_envelope_bytes)
     const stream = new Readable({ read: () => this.#incoming.resume() })
     // A broken stream emits an error, and may have no reader.
     stream.on('error', () => {})
