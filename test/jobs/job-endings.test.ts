@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import type { JobError } from '../../generated/types.ts'
+import type { JobError, JobEvent } from '../../generated/types.ts'
 import { readJobSnapshot } from '../../src/jobs/queries.ts'
 import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { mapType } from '../engine/kit.ts'
+import { call } from '../helpers/http.ts'
 import { withMoreTime } from '../helpers/patience.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import {
@@ -69,6 +70,9 @@ describe('cancel', () => {
       'end cancelled',
     ])
     assert.equal((await server.context.runs.jobs.get(OWNER, row.id)).row.error, null)
+    const headers = { Accept: 'application/json' }
+    const { body } = await call<JobEvent[]>(server, 'GET', `/api/jobs/${row.id}/events`, { headers })
+    assert.ok(body.some((event) => event.type === 'job_status' && event.status === 'cancel_requested'))
   })
 
   test('a second cancellation has no effect', async () => {
