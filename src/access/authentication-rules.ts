@@ -1,6 +1,7 @@
 // Authentication: decides for requests and upgrades of all transports who the caller is. A pure function of the request, the settings, the known
 // tokens and the time. The rate limit comes before it; whether an operation is public is decided elsewhere.
 import type { IpRange } from '../net/ip-addresses.ts'
+import { thenOrNow } from '../shared/then-or-now.ts'
 import {
   AUTH_UNAVAILABLE,
   type AuthVerdict,
@@ -62,8 +63,7 @@ export function resolvePrincipal(
   now: number,
 ): AuthVerdict | Promise<AuthVerdict> {
   const verdict = facts.token === null ? null : resolveByOwnToken(facts, facts.token, tokens, now)
-  if (verdict instanceof Promise) return verdict.then((own) => own ?? resolveByMode(facts, settings, tokens, now))
-  return verdict ?? resolveByMode(facts, settings, tokens, now)
+  return thenOrNow(verdict, (own) => own ?? resolveByMode(facts, settings, tokens, now))
 }
 
 /** The verdict on a caller without a valid token of this service. */
@@ -100,11 +100,6 @@ function resolveByOwnToken(
 }
 
 const MISPLACED_TOKEN = refuseCaller(INVALID_TOKEN, 'token_rejected')
-
-/** Continues at once with a value that is there. */
-function thenOrNow<T, To>(value: T | Promise<T>, next: (value: T) => To): To | Promise<To> {
-  return value instanceof Promise ? value.then(next) : next(value)
-}
 
 function tokenRefusalCause(token: string, tokens: TokenVerifiers, now: number): RefusalCause {
   return tokens.hasExpired(token, now) ? 'token_expired' : 'token_unknown'

@@ -15,6 +15,7 @@ import type { AccessTokenTable } from '../../db/tables/users.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Platform } from '../../platform.ts'
+import { thenOrNow } from '../../shared/then-or-now.ts'
 import { parseDateTime } from '../date-time.ts'
 import { isPerson, type Principal, type TokenScope } from '../principal.ts'
 import { type HashedToken, HashedTokenStore } from './hashed-tokens.ts'
@@ -114,8 +115,7 @@ export class AccessTokenService implements AsyncDisposable {
 
   /** The principal of a token at `now` (milliseconds); null if the token is not valid. Returns at once if the token is cached. */
   verify(token: string, now: number): Principal | null | Promise<Principal | null> {
-    const found = this.#tokens.verify(token, now)
-    return found instanceof Promise ? found.then((kept) => this.#use(kept, now)) : this.#use(found, now)
+    return thenOrNow(this.#tokens.verify(token, now), (kept) => this.#use(kept, now))
   }
 
   #use(cached: CachedAccessToken | null, now: number): Principal | null {
